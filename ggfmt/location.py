@@ -393,6 +393,8 @@ def _s3(root: str) -> tuple[pafs.FileSystem, str]:
         if "NETWORK_CONNECTION" in str(error):  # any other error is a response, and a path may get another one
             reason = str(error).rpartition("Details: ")[2]
             raise _silent(root, options.get("endpoint_override", "Amazon S3"), reason) from None
+    if int(pa.__version__.partition(".")[0]) >= 21:
+        options["allow_delayed_open"] = True  # one request for a small file, and not three
     strategy = pafs.AwsStandardS3RetryStrategy(max_attempts=_REQUEST_ATTEMPTS)
     fs = pafs.S3FileSystem(
         **options, connect_timeout=_CONNECT_SECONDS, request_timeout=_REQUEST_SECONDS, retry_strategy=strategy

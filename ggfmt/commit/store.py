@@ -139,12 +139,15 @@ class Store:
             self.write(name, content)
 
     def move(self, source: str, target: str, size: int) -> None:
-        """Rename a file of `size` bytes, replacing another. If interrupted, the file still has its old name."""
+        """Rename a staged file of `size` bytes, replacing another. If interrupted, the file still has its old name.
+
+        A store without renames copies the file. The old one is deleted together with its staging directory, which
+        takes one request for 1,000 files, and not four for each.
+        """
         if self.renames:
             self._rename(source, target)
-            return
-        self.copy(source, self, target, size)
-        self.delete(source)
+        else:
+            self.copy(source, self, target, size)
 
     def copy(self, source: str, into: Store, target: str, size: int) -> None:
         """Copy a file of `size` bytes, within a store or into another. OSError if the copy has another size."""

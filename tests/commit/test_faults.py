@@ -141,7 +141,7 @@ def test_a_copy_that_is_not_whole_does_not_cost_the_original(tmp_path: Path, mon
         assert store.read("a") == b"0123456789"
         monkeypatch.setattr("ggfmt.commit.store.COPIED_BY_THE_STORE", 5)  # what is larger goes by this machine
         store.move("a", "b", 10)
-        assert (store.read("a"), store.read("b")) == (None, b"0123456789")
+        assert (store.read("a"), store.read("b")) == (b"0123456789", b"0123456789")
 
 
 def test_what_decides_is_synced_before_it_is_there(

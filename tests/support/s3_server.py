@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -23,9 +24,14 @@ _START_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class S3Server:
-    """A running server; `port` is where it listens on the loopback address."""
+    """A running server; `port` is where it listens on the loopback address, and `log` has a line for each request."""
 
     port: int
+    log: Path
+
+    def requests(self) -> list[tuple[str, str]]:
+        """The requests so far: the method, and the path with its query."""
+        return re.findall(r"([A-Z]+) (\S+) HTTP/", self.log.read_text(errors="replace"))
 
     @property
     def environment(self) -> dict[str, str]:
@@ -73,7 +79,7 @@ def s3_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
         )
     try:
         _wait(process, port, log)
-        yield S3Server(port)
+        yield S3Server(port, log)
     finally:
         process.terminate()
         process.wait(30)

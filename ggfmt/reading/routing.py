@@ -1,0 +1,425 @@
+"""Records divided by table before they are read.
+
+Each pair of a table and a split costs a reader, a formatter and a staged file. If splits have many tables, and few
+operations of each, a first pass writes the records of each split, sorted by bucket of tables, to a file in staging. The
+second pass has one task for each bucket. It reads the records of the bucket in the order of the inputs, so that a table
+comes together.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from array import array
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from typing import Any
+from zlib import crc32
+
+import pyarrow as pa
+
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import from_buffers, int64_view, memory, non_null_values
+from ggfmt.columnar.columns import int64s
+from ggfmt.commit.names import counted
+from ggfmt.commit.store import Store
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
+from ggfmt.formats import FORMATS
+from ggfmt.formats.api.reading import (
+    Chunk,
+    Layout,
+    Origins,
+    Reader,
+    Routed,
+    Router,
+    Spans,
+    SplitBoundaryError,
+    Unroutable,
+)
+from ggfmt.location import Location
+from ggfmt.reading.progress import ROUTING, ProgressTracker
+from ggfmt.reading.recognition import PlannedInput
+from ggfmt.reading.runner import Runner
+from ggfmt.reading.splits import Cut, Range, ReadJob, Split
+
+log = logging.getLogger("ggfmt")
+
+MIN_OPERATIONS = 1000  # of a table in a split: if there are more, it is faster to read without this pass
+MIN_TABLES = 8
+BUCKET_BYTES = 48 << 20  # a reader keeps 64 MB before it makes small batches of all tables
+MAX_BUCKETS = 512
+RUN_BYTES = 32 << 20  # records that a task keeps until it writes them
+CHUNK_BYTES = 1 << 20
+_MAX_SPLITS, _MAX_RANGES, _HEAD_BYTES = 16, 8, 256 << 10  # that the driver reads, to find how many tables there are
+_COMPRESSION = 8  # typical ratio of compressed change files
+
+_EXACT = {b"spans": b"1"}  # the metadata of blocks with nothing between records
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some records of a bucket: `size` bytes at `place` of a staged file, as an Arrow stream."""
+
+    location: Location
+    place: int
+    size: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoutedRange(Range):
+    """The records of a bucket, or of a part of one, in the order of the inputs. They start in a range of the inputs.
+
+    blocks   as `Block`s
+    layouts  of the inputs: the index of the first input of each layout, and the layout
+    held     bytes of records
+    """
+
+    blocks: Sequence[Block]
+    layouts: Sequence[tuple[int, Layout]]
+    held: int
+
+    @property
+    def size(self) -> int:
+        return self.held
+
+    def chunks(self, reader: type[Reader]) -> Iterator[Chunk]:
+        """Yield chunks of about `CHUNK_BYTES`; each has records of one layout."""
+        held: list[pa.Table] = []
+        size = 0
+        for table in map(_read, self.blocks):
+            for part in _pieces(table):
+                if held and (size >= CHUNK_BYTES or self._kind(part) != self._kind(held[0])):
+                    yield self._chunk(held)
+                    held, size = [], 0
+                held.append(part)
+                size += part.nbytes
+        if held:
+            yield self._chunk(held)
+
+    def _kind(self, records: pa.Table) -> tuple[bool, Layout]:
+        """Return whether nothing is between records, and their layout."""
+        place = bisect_right(self.layouts, records["input"][0].as_py(), key=lambda layout: layout[0]) - 1
+        return records.schema.metadata == _EXACT, self.layouts[place][1]
+
+    def _chunk(self, held: Sequence[pa.Table]) -> Chunk:
+        exact, layout = self._kind(held[0])
+        records = pa.concat_tables(held).combine_chunks()
+        column = records["record"].combine_chunks()
+        _, offsets, values = column.buffers()
+        ends = from_buffers(pa.int32(), column.offset + len(column) + 1, [None, offsets]).slice(column.offset)
+        first, last = ends[0].as_py(), ends[len(ends) - 1].as_py()
+        starts = array("q")
+        starts.frombytes(int64_view(pc.subtract(ends.cast(pa.int64()), first)).cast("B"))
+        data = memory(values)[first:last].tobytes()
+        spans = None
+        if exact:
+            spans = Spans()
+            spans.follow(0, starts[1:])
+        origins = Origins(starts[:-1], records.select(["file", "input", "offset", "line"]))
+        file, number, offset, _ = origins[0]
+        return Chunk(file, offset, data, layout, spans, number, origins=origins)
+
+
+def _read(block: Block) -> pa.Table:
+    with block.location.open_file() as stream:
+        stream.seek(block.place)
+        return pa.ipc.open_stream(stream.read_buffer(block.size)).read_all()
+
+
+def _pieces(records: pa.Table) -> Iterator[pa.Table]:
+    step = max(1, len(records) * CHUNK_BYTES // max(records.nbytes, 1))
+    return (records.slice(start, step) for start in range(0, len(records), step))
+
+
+class RoutedSplits:
+    """The buckets as splits; a large bucket is several splits in the order of the inputs."""
+
+    log_level = logging.INFO
+
+    def __init__(self, buckets: Sequence[Sequence[RoutedRange]]) -> None:
+        parts = [(number, part) for number, bucket in enumerate(buckets) for part in bucket]
+        self.all: Sequence[Split] = [Split(ordinal, (part,)) for ordinal, (_, part) in enumerate(parts)]
+        self._buckets = [number for number, _ in parts]
+
+    @property
+    def sizes(self) -> list[int]:
+        return [split.size for split in self.all]
+
+    def read_whole(self, crossed: Collection[int]) -> None:
+        """Raises: Unroutable, as only the inputs show why a mistake in one of them may be none."""
+        raise Unroutable
+
+    def check(self, tables: Sequence[Collection[str]]) -> None:
+        """Raises: Unroutable if two buckets have operations of one table. `tables` are those of each split."""
+        owners: dict[str, int] = {}
+        for bucket, names in zip(self._buckets, tables, strict=True):
+            if any(owners.setdefault(name, bucket) != bucket for name in names):
+                raise Unroutable
+
+
+# The first pass
+
+
+@dataclass
+class RoutedSplit:
+    """The outcome of a task of the first pass.
+
+    location    of its file; None if the split has no records
+    runs        for each run, where the blocks of all buckets start in the file, and the end of the last one (uint64)
+    sizes       bytes of records, by bucket (uint64)
+    crossed     the index of an input in which a record crosses the end of a range
+    unroutable  the records cannot be divided by table
+    abend       the reason why an input cannot be read
+    """
+
+    location: Location | None = None
+    runs: list[bytes] | None = None
+    sizes: bytes = b""
+    crossed: int | None = None
+    unroutable: bool = False
+    abend: Diagnostic | None = None
+
+
+_of_thread = threading.local()  # the router of the last task, which knows tables that later tasks meet again
+
+
+def route_split(job: ReadJob, buckets: int, scratch: Location, split: Split, attempt: int) -> RoutedSplit:
+    """Write the records of a split by bucket. An odd error is left to the pass that reads."""
+    if getattr(_of_thread, "scratch", None) != scratch:
+        _of_thread.router, _of_thread.scratch = _router(job), scratch
+    router: Router = _of_thread.router
+    reader = FORMATS[job.input_format].read_support.by(job.source).reader
+    writer = _BlockWriter(buckets, scratch.child(f"{split.ordinal:06d}-{attempt}"))
+    try:
+        for part in split.ranges:
+            for chunk in part.chunks(reader):
+                writer.add(router.route(chunk), router.tables, part)
+        return writer.close()
+    except SplitBoundaryError:
+        return RoutedSplit(crossed=part.input.index)
+    except Unroutable:
+        return RoutedSplit(unroutable=True)
+    except Abend as error:
+        return RoutedSplit(abend=error.diagnostics[0])
+
+
+def _router(job: ReadJob) -> Router:
+    router = FORMATS[job.input_format].read_support.by(job.source).router
+    assert router is not None
+    return router(job.catalog, job.source)
+
+
+class _BlockWriter:
+    def __init__(self, buckets: int, location: Location) -> None:
+        self._buckets = buckets
+        self._location = location
+        self._stream: pa.NativeFile | None = None
+        self._bucket_of = array("q", [0])  # by number of table
+        self._sizes = array("Q", bytes(8 * buckets))
+        self._runs: list[bytes] = []
+        self._place = 0
+        self._kind: tuple[bool, Layout] | None = None  # of the records that it keeps, as `RoutedRange` reads them
+        self._clear()
+
+    def _clear(self) -> None:
+        self._records: list[pa.Array[Any]] = []
+        self._columns: list[tuple[pa.Array[Any], ...]] = []
+        self._files: dict[tuple[str, int], int] = {}
+        self._held = 0
+
+    def add(self, routed: Routed, tables: Sequence[str], part: Range) -> None:
+        for table in tables[len(self._bucket_of) :]:
+            self._bucket_of.append(1 + crc32(table.encode("utf-8", "surrogatepass")) % (self._buckets - 1))
+        chunk, count = routed.chunk, len(routed.tables)
+        if not count:
+            return
+        kind = routed.starts is None, chunk.layout
+        if kind != self._kind:
+            self._flush()
+            self._kind = kind
+        if routed.starts is None:
+            starts = int64s(array("q", (start for start, _ in routed.spans)))
+            self._records.append(pa.array([chunk.data[start:end] for start, end in routed.spans], pa.binary()))
+        else:
+            starts = routed.starts
+            ends = pa.concat_arrays([starts, pa.array([len(chunk.data)], pa.int64())]).cast(pa.int32())
+            buffers = [None, ends.buffers()[1], pa.py_buffer(chunk.data)]
+            self._records.append(pa.Array.from_buffers(pa.binary(), count, buffers))
+        file = self._files.setdefault((chunk.file, chunk.input), len(self._files))
+        offsets = pc.add(starts, chunk.offset)
+        lines = pc.min_element_wise(offsets, part.start + part.size - 1)  # no line starts behind its range
+        buckets = int64s(self._bucket_of).take(routed.tables)
+        self._columns.append((buckets, pa.repeat(pa.scalar(file, pa.int32()), count), offsets, lines))
+        self._held += len(chunk.data)
+        if self._held >= RUN_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        if not self._records:
+            return
+        buckets, files, offsets, lines = (pa.concat_arrays(parts) for parts in zip(*self._columns, strict=True))
+        records = pa.concat_arrays(self._records)
+        names = pa.array([file for file, _ in self._files], pa.string())
+        inputs = pa.array([number for _, number in self._files], pa.int32())
+        self._clear()
+        order = pc.sort_indices(buckets)
+        buckets, files = buckets.take(order), files.take(order)
+        columns = [
+            records.take(order),
+            pa.DictionaryArray.from_arrays(files, names),
+            inputs.take(files),
+            offsets.take(order),
+            lines.take(order),
+        ]
+        del records
+        sorted_run = pa.table(columns, ["record", "file", "input", "offset", "line"])
+        sorted_run = sorted_run.replace_schema_metadata(_EXACT if self._kind is not None and self._kind[0] else None)
+        ends = array("q", bytes(8 * self._buckets))
+        for found in pc.value_counts(buckets):
+            ends[found["values"].as_py()] = found["counts"].as_py()
+        places, start = array("Q", [self._place]), 0
+        for bucket, count in enumerate(ends):
+            if count:
+                self._write(bucket, sorted_run.slice(start, count))
+                start += count
+            places.append(self._place)
+        self._runs.append(places.tobytes())
+
+    def _write(self, bucket: int, records: pa.Table) -> None:
+        sink = pa.BufferOutputStream()
+        options = pa.ipc.IpcWriteOptions(compression="lz4")
+        with pa.ipc.new_stream(sink, records.schema, options=options) as stream:
+            stream.write_table(records)
+        data = sink.getvalue()
+        if self._stream is None:
+            self._stream = self._location.create()
+        self._stream.write(data)
+        self._place += len(data)
+        self._sizes[bucket] += records["record"].nbytes
+
+    def close(self) -> RoutedSplit:
+        self._flush()
+        if self._stream is None:
+            return RoutedSplit()
+        self._stream.close()
+        return RoutedSplit(self._location, self._runs, self._sizes.tobytes())
+
+
+# The driver
+
+
+def has_many_tables(job: ReadJob, inputs: Sequence[PlannedInput], cut: Cut) -> bool:
+    """Return whether splits have so many tables that it is faster to divide their records first, by the first records
+    of some splits."""
+    side = FORMATS[job.input_format].read_support.by(job.source)
+    splits = len(cut.all)
+    if splits < 2 or side.router is None:
+        return False
+    router = side.router(job.catalog, job.source)
+    size = records = pairs = 0
+    chosen = cut.all[:: -(-splits // _MAX_SPLITS)]
+    for split in chosen:
+        tables: set[int] = set()
+        try:
+            for chunk in _head(split, side.reader):
+                found = router.route(chunk).tables
+                size += len(chunk.data)
+                records += len(found)
+                tables.update(non_null_values(pc.unique(found)))
+        except MemoryError:
+            raise
+        except Exception:  # whatever it is, a task meets it and reports it
+            return False
+        pairs += len(tables)
+    if pairs < MIN_TABLES * len(chosen):
+        return False
+    operations = sum(map(_expanded, inputs)) * records / size / splits
+    return operations * len(chosen) / pairs < MIN_OPERATIONS
+
+
+def _head(split: Split, reader: type[Reader]) -> Iterator[Chunk]:
+    """Yield the first chunks of a split, from a few ranges."""
+    left = _HEAD_BYTES
+    for part in islice(split.ranges, _MAX_RANGES):
+        if part.length is not None:
+            part = replace(part, length=min(part.length, left))
+        chunk = next(part.chunks(reader), None)
+        if chunk is not None:
+            yield chunk
+            left -= len(chunk.data)
+        if left <= 0:
+            return
+
+
+def _expanded(item: PlannedInput) -> int:
+    return item.file.size * (1 if item.file.compression is None else _COMPRESSION)
+
+
+def route(
+    job: ReadJob, inputs: Sequence[PlannedInput], cut: Cut, runner: Runner, tracker: ProgressTracker, scratch: Location
+) -> RoutedSplits:
+    """Divide the records of `cut` by table into files below `scratch`. Raises: Unroutable; Abend GG310."""
+    Store(scratch).make_directory("")
+    total = sum(map(_expanded, inputs))
+    least = 3 * runner.parallelism if runner.parallelism > 1 else 1
+    buckets = 1 + min(MAX_BUCKETS, max(least, -(-total // BUCKET_BYTES)))
+    while True:
+        progress = tracker.start_tasks(ROUTING, cut.sizes, runner.parallelism)
+        outcomes = runner.run(partial(route_split, job, buckets, scratch), cut.all, progress)
+        for outcome in outcomes:
+            if outcome.abend is not None:
+                raise Abend(outcome.abend)
+        if any(outcome.unroutable for outcome in outcomes):
+            raise Unroutable
+        crossed = {outcome.crossed for outcome in outcomes if outcome.crossed is not None}
+        if not crossed:
+            break
+        cut.read_whole(crossed)
+    limit = max(BUCKET_BYTES, total // least) if runner.parallelism > 1 else None
+    layouts = _layouts(inputs)
+    ranges = [list(_parts(bucket, cut.all, outcomes, layouts, limit)) for bucket in range(buckets)]
+    routed = RoutedSplits(ranges)
+    log.info("divided %s by table into %s", counted(len(cut.all), "split"), counted(len(routed.all), "split"))
+    return routed
+
+
+def _layouts(inputs: Sequence[PlannedInput]) -> list[tuple[int, Layout]]:
+    layouts: list[tuple[int, Layout]] = []
+    for item in inputs:
+        layout = replace(item.layout, skipped=0)
+        if not layouts or layouts[-1][1] != layout:
+            layouts.append((item.index, layout))
+    return layouts
+
+
+def _parts(
+    bucket: int,
+    splits: Sequence[Split],
+    outcomes: Sequence[RoutedSplit],
+    layouts: Sequence[tuple[int, Layout]],
+    limit: int | None,
+) -> Iterator[RoutedRange]:
+    """Yield the ranges of a bucket; each has at most about `limit` bytes."""
+    part: RoutedRange | None = None
+    for split, outcome in zip(splits, outcomes, strict=True):
+        if outcome.location is None or outcome.runs is None:
+            continue
+        size = int.from_bytes(outcome.sizes[8 * bucket : 8 * bucket + 8], "little")
+        if not size:
+            continue
+        blocks = []
+        for run in outcome.runs:
+            start, end = array("Q", run[8 * bucket : 8 * bucket + 16])
+            if end > start:
+                blocks.append(Block(outcome.location, start, end - start))
+        if part is not None and limit is not None and part.size + size > limit:
+            yield part
+            part = None
+        if part is None:
+            part = RoutedRange(split.first.input, split.first.start, None, blocks=(), layouts=layouts, held=0)
+        part = replace(part, blocks=(*part.blocks, *blocks), held=part.held + size)
+    if part is not None:
+        yield part
