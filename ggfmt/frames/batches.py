@@ -199,7 +199,7 @@ class _Frames:
         if other and not emptied:
             reason = f"a statement drops or creates `{name}`, and the data has `{self._folded[other[0]]}`"
             chunk, start, _ = self.reader.locate(drop.truncate.ordinal[0].as_py())
-            place = Span(file=chunk.file, offset=chunk.offset + start)
+            place = chunk.span(start)
             help = "if the source ignores case, remove the rows from before the statement"
             self.on_warning(Diagnostic("GG328", reason, place, help))
 
@@ -350,9 +350,8 @@ class LocatedBatch:
 
     def unshown(self, row: int, column: str, type: pa.DataType, text: str) -> Abend:
         chunk, start, _ = self._reader.locate(self.batch.ordinal[row].as_py())
-        place = Span(
-            file=chunk.file,
-            offset=chunk.offset + start,
+        place = replace(
+            chunk.span(start),
             table=self.batch.table.full_name,
             field=column,
             position=self.batch.position[row].as_py(),

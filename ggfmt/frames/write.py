@@ -242,7 +242,8 @@ class FrameWriter(DataSourceArrowWriter):
     def _write(self, part: PartWritten, batches: Iterator[pa.RecordBatch], attempt: int) -> TaskOutcome:
         in_order = any(not target.settings.partition_by_table for target in self._job.targets)
         reader = RowReader(self._shape, self._job.catalog.trusted, self._keys, in_order)
-        sink = SplitSink(self._job, part.outcome.split, 0, attempt)
+        number = part.outcome.split
+        sink = SplitSink(self._job, number, 0, attempt, lambda ordinal: (number, ordinal))
         sink.watch.lap(None)
         try:
             for batch in batches:

@@ -52,8 +52,9 @@ class Scanner:
     def scan_spans(self, data: bytes, spans: Any, first: int, ordinal: int, context: Any = None) -> Scan: ...
 
 # `bind` takes names, key places, kinds of values and states; notes: the start of each record taken, and the end of the
-# odd record (of spans nothing). `purpose`: 0 makes rows;
-# 1 only looks for what is new in images, and notes which columns came next to each other.
+# odd record (of spans nothing). `purpose`: 0 makes rows; 1 only looks for what is new in images, and notes which
+# columns came next to each other; 2 makes nothing, and notes the number of each record's table too, above 40 bits for
+# the place.
 class JsonScanner(Scanner):
     def __init__(
         self,

@@ -14,7 +14,7 @@ static Table *table_at(const Scanner *s, int number) {
     return (Table *)(void *)(s->tables + (size_t)number * s->kind->table_size);
 }
 
-static int number_of(const Scanner *s, const Table *table) {
+int scanner_number(const Scanner *s, const Table *table) {
     return (int)((size_t)((const char *)table - s->tables) / s->kind->table_size);
 }
 
@@ -191,8 +191,8 @@ static PyObject *scanner_unbind(PyObject *self, PyObject *number) {
     for (int key = table->first_key; key >= 0; key = s->bindings[key].next)
         s->bindings[key].table = UNBOUND;
     empty_table(s, table);
-    if (number_of(s, table) < s->first_free)
-        s->first_free = number_of(s, table);
+    if (scanner_number(s, table) < s->first_free)
+        s->first_free = scanner_number(s, table);
     Py_RETURN_NONE;
 }
 
@@ -261,7 +261,7 @@ static void take_record(Scanner *s, const char **place, const char *end, int64_t
     *place = at;
     progress->taken++;
     if (s->table != NULL && s->table->max_rows && s->table->rows.count >= s->table->max_rows)
-        progress->full = number_of(s, s->table);
+        progress->full = scanner_number(s, s->table);
 }
 
 /* Starts a scan of data with a context; -1, with an exception, on failure. */

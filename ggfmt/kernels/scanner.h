@@ -95,6 +95,9 @@ int scanner_idle(const Scanner *s);
 /* The bound table of a number; NULL, with an exception, if there is none. */
 Table *scanner_table(Scanner *scanner, PyObject *number);
 
+/* The number of a table of the scanner. */
+int scanner_number(const Scanner *scanner, const Table *table);
+
 /* Makes a table that of the record in hand. */
 static inline void scanner_use(Scanner *scanner, Table *table) {
     scanner->table = table;

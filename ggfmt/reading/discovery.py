@@ -20,7 +20,7 @@ from ggfmt.reading.files import defect
 from ggfmt.reading.progress import DISCOVERY, ProgressTracker
 from ggfmt.reading.recognition import PlannedInput
 from ggfmt.reading.runner import Runner
-from ggfmt.reading.splits import Cut, Range, ReadJob, Split, chunks_of
+from ggfmt.reading.splits import Cut, Range, ReadJob, Split
 
 log = logging.getLogger("ggfmt")
 
@@ -49,9 +49,8 @@ def discover(job: J, cut: Cut, runner: Runner, tracker: ProgressTracker | None =
     )
     _warn_of_encoded_values(job, discovered)
     source = replace(job.source, facts=discovered.facts)
-    return replace(
-        job, catalog=catalog.with_tables(discovered.tables), events=discovered.events, settled=True, source=source
-    )
+    events = tuple(sorted(discovered.events, key=lambda event: (event.input, event.offset)))
+    return replace(job, catalog=catalog.with_tables(discovered.tables), events=events, settled=True, source=source)
 
 
 def _warn_of_encoded_values(job: ReadJob, discovered: DiscoveryResult) -> None:
@@ -77,7 +76,7 @@ def discover_from_head(job: J, inputs: Sequence[PlannedInput]) -> J | None:
         discovery = side.discovery(job.catalog, False, job.source)
         head = Range(item, 0, _HEAD_BYTES if item.layout.splittable else None)
         try:
-            chunk = next(chunks_of(side.reader, head), None)
+            chunk = next(head.chunks(side.reader), None)
             if chunk is not None and chunk.problem is None:
                 discovery.read(chunk)
         except MemoryError:
@@ -136,7 +135,7 @@ def discover_split(
     for part in split.ranges:
         place = Span(file=part.input.file.shown)
         try:
-            for chunk in chunks_of(side.reader, part):
+            for chunk in part.chunks(side.reader):
                 place = Span(file=chunk.file, offset=chunk.offset)
                 if chunk.problem is None:
                     discovery.read(chunk)

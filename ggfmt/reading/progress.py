@@ -23,6 +23,7 @@ log = logging.getLogger("ggfmt")
 
 LISTING = "listing"
 STARTING = "starting"
+ROUTING = "routing"
 DISCOVERY = "discovery"
 READING = "reading"
 FORMATTING = "formatting"
@@ -33,6 +34,7 @@ COMMITTING = "committing"
 STEPS = {
     LISTING: "find and inspect the inputs, and check the request before a task starts",
     STARTING: "start Spark",
+    ROUTING: "divide the records by table, if splits have many tables",
     DISCOVERY: "find the tables and columns that no definition contains",
     READING: "read, decompress and decode files; all tasks together",
     FORMATTING: "make messages; all tasks together",
@@ -43,7 +45,7 @@ STEPS = {
 
 # For a person who waits; tasks do several steps at once.
 PHASES = {step: step for step in STEPS}
-PHASES |= {STARTING: "starting Spark", DISCOVERY: "finding tables"}
+PHASES |= {STARTING: "starting Spark", ROUTING: "dividing by table", DISCOVERY: "finding tables"}
 PHASES |= dict.fromkeys((READING, FORMATTING, WRITING), "converting")
 
 

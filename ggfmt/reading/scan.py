@@ -19,16 +19,18 @@ from typing import Protocol, TypeVar
 from ggfmt.diagnostics.codes import BAD_RECORDS
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError, suggestion
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
-from ggfmt.formats.api.reading import MAX_RECORD_BYTES
+from ggfmt.formats.api.reading import MAX_RECORD_BYTES, Unroutable
 from ggfmt.java.text import visible
+from ggfmt.location import Location
 from ggfmt.model.selection import ALL_TABLES, TableSelection
 from ggfmt.model.table import Catalog, TableDef, name_parts
 from ggfmt.options.value_types import Keys, key_of
 from ggfmt.reading.discovery import discover, discover_from_head
 from ggfmt.reading.files import InputFile, read_errors_stop
 from ggfmt.reading.listing import list_inputs
-from ggfmt.reading.progress import DISCOVERY, READING, ProgressTracker, Stopwatch
+from ggfmt.reading.progress import DISCOVERY, READING, ROUTING, ProgressTracker, Stopwatch
 from ggfmt.reading.recognition import PlannedInput, detect_format, layout_of, reader_of, with_defaults
+from ggfmt.reading.routing import has_many_tables, route
 from ggfmt.reading.runner import InProcess, Runner
 from ggfmt.reading.splits import Cut, ReadJob, Split, Splits, Window
 
@@ -154,17 +156,48 @@ class Scan:
         watch: Stopwatch | None = None,
         cut: Cut | None = None,
         from_head: bool = True,
+        scratch: Location | None = None,
     ) -> tuple[J, list[O]]:
         """Read all splits of `cut` (by default, of all inputs) into a sink. Return the job with the definitions that
         held, and what each task did, in the order of the splits.
 
         from_head  take definitions from the first records, if the tasks find every contradiction
+        scratch    where tasks may divide records by table; None if the sink needs the order of different tables
 
         Abend for the first mistake in the data, where tasks stop at it.
         """
         tracker, watch = tracker or ProgressTracker(None), watch or Stopwatch()
         cut = self.splits(runner.parallelism) if cut is None else cut
-        if not job.catalog.trusted:
+        if scratch is not None and has_many_tables(job, self.inputs, cut):
+            try:
+                routed = route(job, self.inputs, cut, runner, tracker, scratch)
+                watch.lap(ROUTING)
+                tracker.start_phase(DISCOVERY)
+                found = discover(replace(job, routed=True), routed, runner, tracker)
+                watch.lap(DISCOVERY)
+                found, outcomes = self._read(found, sink, runner, tracker, watch, routed, from_head)
+                routed.check([{table for table, _ in outcome.operations} for outcome in outcomes])
+                if not any(outcome.abend for outcome in outcomes):  # the first one, which the loop below finds, counts
+                    return found, outcomes
+            except Unroutable:
+                log.info("the records cannot be divided by table; ggfmt reads them in their order")
+            sink.discard()
+        job, outcomes = self._read(job, sink, runner, tracker, watch, cut, from_head)
+        check_ended(outcomes)
+        return job, outcomes
+
+    def _read(
+        self,
+        job: J,
+        sink: Sink[J, O],
+        runner: Runner,
+        tracker: ProgressTracker,
+        watch: Stopwatch,
+        cut: Cut,
+        from_head: bool,
+    ) -> tuple[J, list[O]]:
+        """Read a cut, with definitions that hold; tasks may have stopped at mistakes in the data."""
+        if not job.catalog.trusted and not job.settled:
             tracker.start_phase(DISCOVERY)
             known = self.discover_from_head(job) if from_head else None
             job = known or discover(job, cut, runner, tracker)
@@ -187,7 +220,6 @@ class Scan:
             crossed = crossed or inputs_to_reread(cut.all, outcomes)
             undefined = not job.settled and any(needs_discovery(job, outcome) for outcome in outcomes)
             if not crossed and not undefined:
-                check_ended(outcomes)
                 return job, outcomes
             sink.discard()
             if crossed:

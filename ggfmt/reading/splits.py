@@ -42,6 +42,7 @@ class ReadJob:
     source: WriterSettings = DEFAULT_SETTINGS
     reason: str = ""  # why the input format was taken, with the place that shows it
     selection: TableSelection = ALL_TABLES  # the tables whose operations are read
+    routed: bool = False  # a task reads the operations of some tables, whatever was between them
 
     def catalog_at(self, split: Split) -> Catalog:
         return self.catalog.with_tables(event.table for event in self.events[: self.epoch_at(split)])
@@ -85,6 +86,18 @@ class Range:
     @property
     def size(self) -> int:
         return self.input.file.size if self.length is None else self.length
+
+    def chunks(self, reader: type[Reader]) -> Iterator[Chunk]:
+        """Yield the chunks of the range. Raises: Abend GG310 if its file has changed since the plan, `read_error`."""
+        file = self.input.file
+        try:
+            with open_unchanged(file) as stream:
+                for chunk in reader.chunks(stream, file.shown, self.start, self.length, self.input.layout):
+                    if self.budget is not None and not self.budget.take(len(chunk.data)):
+                        return
+                    yield replace(chunk, input=self.input.index)
+        except (OSError, pa.ArrowException) as error:
+            raise read_error(file, error) from None
 
 
 @dataclass(frozen=True)
@@ -235,19 +248,6 @@ class Window:
             start += length
 
 
-def chunks_of(reader: type[Reader], part: Range) -> Iterator[Chunk]:
-    """Yield the chunks of a range. Raises: Abend GG310 if its file has changed since the plan, `read_error`."""
-    file = part.input.file
-    try:
-        with open_unchanged(file) as stream:
-            for chunk in reader.chunks(stream, file.shown, part.start, part.length, part.input.layout):
-                if part.budget is not None and not part.budget.take(len(chunk.data)):
-                    return
-                yield replace(chunk, input=part.input.index)
-    except (OSError, pa.ArrowException) as error:
-        raise read_error(file, error) from None
-
-
 class SplitReader:
     """A reader over the ranges of a split, chunk by chunk. It passes on the events of the selected tables.
 
@@ -274,7 +274,7 @@ class SplitReader:
         place = Span()
         for part in self._split.ranges:
             self.input = part.input
-            for number, chunk in enumerate(chunks_of(type(self._reader), part)):
+            for number, chunk in enumerate(part.chunks(type(self._reader))):
                 if not number:
                     self._start(part, chunk)
                 place = Span(file=chunk.file, offset=chunk.offset)

@@ -20,7 +20,7 @@ from comparison.data import SHAPES, write_lines
 from ggfmt.formats.api.format import Projection
 from ggfmt.reading.runner import InProcess
 from ggfmt.reading.scan import Scan, ScanRequest
-from ggfmt.reading.splits import ReadJob, chunks_of
+from ggfmt.reading.splits import ReadJob
 
 _SHAPES = ["orders", "wide", "tables", "partial", "escaped"]
 
@@ -29,7 +29,7 @@ def read(scan: Scan, job: ReadJob) -> None:
     reader = scan.reader(job.catalog, Projection(), job.source)
     for split in scan.splits(1).all:
         for part in split.ranges:
-            for chunk in chunks_of(scan.reader, part):
+            for chunk in part.chunks(scan.reader):
                 for _ in reader.read(chunk):
                     pass
     for _ in reader.flush():

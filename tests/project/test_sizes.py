@@ -14,8 +14,8 @@ from places import ROOT
 
 import ggfmt
 
-PYTHON_LINES = 73_976
-C_LINES = 7_399
+PYTHON_LINES = 74_744
+C_LINES = 7_407
 MODULES = 120  # of which one conversion calls a function
 
 

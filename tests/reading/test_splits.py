@@ -95,7 +95,7 @@ def records_of(data: bytes, layout: Layout, start: int = 0, length: int | None =
         for first, last in record_spans(chunk):
             assert data[chunk.offset + first : chunk.offset + first + 1] == chunk.data[first : first + 1]
             record = chunk.data[first:last]
-            line = chunk.line_of(first) if layout.splittable else -1
+            line = chunk.origin(first).line if layout.splittable else -1
             assert line < 0 or line == data.rfind(b"\n", 0, chunk.offset + first) + 1
             cut_off = chunk.last and last == len(chunk.data) and not decodes(record)
             yield chunk.offset + first, record, chunk.problem, cut_off

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from array import array
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,6 +12,7 @@ from typing import Any, BinaryIO, ClassVar, NamedTuple, overload
 
 import pyarrow as pa
 
+from ggfmt.arrow.arrays import combined, narrow
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.model.change import ChangeBatch
@@ -62,6 +64,35 @@ class KafkaEnvelopes:
     problems: Mapping[int, Diagnostic]
 
 
+class Origin(NamedTuple):
+    """The place of a record: its file, the index of the file in the order of the inputs, the offset of the record, and
+    the offset of the line in which it starts."""
+
+    file: str
+    input: int
+    offset: int
+    line: int
+
+
+@dataclass(frozen=True)
+class Origins:
+    """The places of the records of a chunk that was made from parts of files.
+
+    starts   the start of each record in the data of the chunk
+    records  the columns `file`, `input`, `offset` and `line`, with one row per record
+    """
+
+    starts: array[int]
+    records: pa.Table
+
+    def __getitem__(self, number: int) -> Origin:
+        return Origin(*(column[number].as_py() for column in self.records.columns))
+
+    @property
+    def offsets(self) -> pa.Int64Array:
+        return narrow(combined(self.records.column("offset")), pa.Int64Array)
+
+
 @dataclass(frozen=True)
 class Chunk:
     """Whole records of a file. `data` starts at byte `offset` of the (decompressed) file.
@@ -74,6 +105,7 @@ class Chunk:
     settle   returns the chunk cut into records, with `spans`, which may cover less or more of the file than `data`.
              Call it if `data` does not decode as whole records, before you ask for the next chunk
     wrapped  the messages that enclosed the records of `data`; each record is where its message was
+    origins  the places of the records, if `data` is no part of one file
     """
 
     file: str
@@ -87,15 +119,24 @@ class Chunk:
     problem: Diagnostic | None = None
     settle: Callable[[], Chunk] | None = None
     wrapped: KafkaEnvelopes | None = None
+    origins: Origins | None = None
 
     def settled(self) -> Chunk:
         """Return the chunk with `spans`, if records can only be found one by one."""
         return self if self.settle is None else replace(self.settle(), input=self.input)
 
-    def line_of(self, place: int) -> int:
-        """Return the offset of the line that contains a place of `data`."""
-        start = self.data.rfind(b"\n", 0, place) + 1
-        return self.offset + start if start or self.line is None else self.line
+    def origin(self, start: int) -> Origin:
+        """Return the place of the record that starts at a place of `data`."""
+        if self.origins is not None:
+            return self.origins[bisect_right(self.origins.starts, start) - 1]
+        line = self.data.rfind(b"\n", 0, start) + 1
+        line = self.offset + line if line or self.line is None else self.line
+        return Origin(self.file, self.input, self.offset + start, line)
+
+    def span(self, start: int) -> Span:
+        """Return the place of the record that starts at a place of `data`, for a message."""
+        origin = self.origin(start)
+        return Span(file=origin.file, offset=origin.offset)
 
 
 def record_size_error(size: int, limit: int) -> Diagnostic:
@@ -157,7 +198,8 @@ class SchemaChange:
     @classmethod
     def met(cls, table: TableDef, chunk: Chunk, place: int) -> SchemaChange:
         """Return the event of the record that starts at a place of a chunk."""
-        return cls(table, chunk.input, chunk.offset + place, chunk.line_of(place))
+        _, input, offset, line = chunk.origin(place)
+        return cls(table, input, offset, line)
 
 
 @dataclass(frozen=True)
@@ -225,6 +267,10 @@ class Reader(ABC):
     def locate(self, ordinal: int) -> tuple[Chunk, int, int]:
         """Return the chunk of a record that was not flushed yet, and the start and end of the record in its data."""
 
+    def place(self, ordinal: int) -> tuple[int, int]:
+        """Return the input and the offset of a record that was not flushed yet, if its chunk has `origins`."""
+        raise NotImplementedError
+
     @property
     @abstractmethod
     def next_ordinal(self) -> int:
@@ -263,6 +309,40 @@ class Discovery(ABC):
 
 
 @dataclass(frozen=True)
+class Routed:
+    """The records of a chunk and their tables.
+
+    chunk   as the router has cut it into records
+    starts  of the records in its data; they follow one another, with only white space between them
+    spans   the starts and ends of the records, if something else may be between them; `starts` is None then
+    tables  the number of each record's table in `Router.tables`
+    """
+
+    chunk: Chunk
+    starts: pa.Int64Array | None
+    spans: Sequence[tuple[int, int]]
+    tables: pa.Int64Array
+
+
+class Unroutable(Exception):
+    """The records of a chunk cannot be divided by table."""
+
+
+class Router(ABC):
+    """Finds the table of each record, and reads no columns.
+
+    tables  names; the first one, which is empty, stands for records without a table
+    """
+
+    def __init__(self, catalog: Catalog, source: WriterSettings) -> None:
+        self.tables = [""]
+
+    @abstractmethod
+    def route(self, chunk: Chunk) -> Routed:
+        """Raises: Unroutable"""
+
+
+@dataclass(frozen=True)
 class DiscoveryResult:
     """Definitions found in the data: those that hold from the start, and schema changes by place.
 
@@ -281,11 +361,12 @@ class DiscoveryResult:
 
 @dataclass(frozen=True)
 class ReadSupport:
-    """The reader of a format. `discovery` is None if the data do not describe their tables. `other` returns another one
-    for messages that were written with certain options."""
+    """The reader of a format. `discovery` is None if the data do not describe their tables, and `router` if nothing
+    divides their records by table. `other` returns another one for messages that were written with certain options."""
 
     reader: type[Reader]
     discovery: type[Discovery] | None = None
+    router: type[Router] | None = None
     other: Callable[[WriterSettings], ReadSupport | None] = lambda source: None
 
     def by(self, source: WriterSettings) -> ReadSupport:

@@ -171,6 +171,12 @@ class BatchingReader(Reader, Generic[Table]):
         start, end = self.spans_of(held)[ordinal - held.first]
         return held.chunk, start, end
 
+    def place(self, ordinal: int) -> tuple[int, int]:
+        held = self._held(ordinal)
+        assert held.chunk.origins is not None
+        origin = held.chunk.origins[ordinal - held.first]
+        return origin.input, origin.offset
+
     @property
     def next_ordinal(self) -> int:
         return self.ordinal
@@ -185,9 +191,12 @@ class BatchingReader(Reader, Generic[Table]):
             stop = bisect_left(numbers, end, place)
             if stop > place:
                 of_chunk = pc.subtract(ordinals.slice(place, stop - place), held.first)
-                starts = self._starts_of(held, end - held.first)
                 chunk = held.chunk if held.chunk.wrapped is None else held.chunk.wrapped.chunk
-                parts.append(pc.add(starts.take(of_chunk), chunk.offset))
+                if chunk.origins is None:
+                    starts = self._starts_of(held, end - held.first).take(of_chunk)
+                    parts.append(pc.add(starts, chunk.offset))
+                else:
+                    parts.append(chunk.origins.offsets.take(of_chunk))
             place, index = stop, index + 1
         return pa.concat_arrays(parts)
 
@@ -217,7 +226,8 @@ class BatchingReader(Reader, Generic[Table]):
         if held.chunk.wrapped is not None:
             diagnostic = held.chunk.wrapped.problems.get(ordinal - held.first, diagnostic)
         chunk, start, end = self.locate(ordinal)
-        return Reject(ordinal, chunk.data[start:end], diagnostic.at(file=chunk.file, offset=chunk.offset + start))
+        place = chunk.span(start)
+        return Reject(ordinal, chunk.data[start:end], diagnostic.at(file=place.file, offset=place.offset))
 
     def columns(self, table: Table) -> ChangeBatch | Wrong:
         """Convert the buffered operations of a table, at least one, to a batch, or return problems by row."""

@@ -50,6 +50,7 @@ from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.duplicates import rows_with_columns_twice
 from ggfmt.formats.records.problems import avro_json, contradictions, name_problem, unexplained_object
 from ggfmt.formats.records.roles import BOOLEAN, INTEGER, NO_RECORDS, NULL, NUMBER, STRING, Grammar
+from ggfmt.formats.records.routing import router_of
 from ggfmt.formats.records.rows import (
     JsonRows,
     Rows,
@@ -620,4 +621,4 @@ class DialectReader(BatchingReader[DialectTable], Scanning):
 def dialect_input(dialect: type[Dialect]) -> ReadSupport:
     reader = type(f"{dialect.__name__}Reader", (DialectReader,), {"dialect": dialect})
     discovery = type(f"{dialect.__name__}Discovery", (DialectDiscovery,), {"dialect": dialect})
-    return ReadSupport(reader, discovery)
+    return ReadSupport(reader, discovery, router_of(dialect))

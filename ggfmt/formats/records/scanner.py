@@ -32,9 +32,11 @@ from ggfmt.model.table import TableDef
 # with 0 alone, which leaves a column to the images: after images have no value of it, before images no NULL.
 IN_AFTER, IN_BEFORE, NOT_NAMED, LEFT_OUT = 1, 2, 4, 8
 
-# The purpose of a scanner: to take operations, or only to check that images show no new columns or kinds of values, and
-# to note the order of columns.
-ROWS, DEFINITIONS = range(2)
+# The purpose of a scanner: to take operations; only to check that images show no new columns or kinds of values, and to
+# note the order of columns; or only to find the table of each record.
+ROWS, DEFINITIONS, ROUTES = range(3)
+
+_TABLE_SHIFT = 40  # of the number of a table, in a note of ROUTES, above the start of the record
 
 _LONG_BYTES = 8
 _ODD_IN_NAME = frozenset({'"', "\\", *map(chr, range(0x20))})  # a JSON string must escape these characters
@@ -133,6 +135,7 @@ class ScanResult(NamedTuple):
     start, end  the place of the odd record that ended the scan; the end of the data if there is no odd record
     identity    the identity of the odd record, if no table is bound to it
     starts      the places of the records taken; empty for a scan of spans
+    tables      for ROUTES, the numbers of their tables
     """
 
     taken: int
@@ -140,6 +143,7 @@ class ScanResult(NamedTuple):
     end: int
     identity: bytes | None
     starts: pa.Int64Array
+    tables: pa.Int64Array | None = None
 
 
 class Scanner:
@@ -221,6 +225,7 @@ class JsonScanner(Scanner):
             with_tokens,
             {name: place for place, (name, full_name) in enumerate(slots) if full_name is None},
         )
+        self._purpose = purpose
         self.notes = [(place, full_name) for place, (_, full_name) in enumerate(slots) if full_name is not None]
         self._columns: dict[str, tuple[str, ...]] = {}
         self._room = MAX_IDENTITIES
@@ -273,14 +278,22 @@ class JsonScanner(Scanner):
         """Take consecutive records from a place on, up to an odd one; `ordinal` belongs to the first record."""
         taken, start, _, notes, identity = self.native.scan(data, place, -1, ordinal)
         ends = int.from_bytes(memoryview(notes)[taken * _LONG_BYTES :], "little") or len(data)
-        return ScanResult(taken, start, ends, identity, columns.scanned_int64s(notes, taken))
+        return ScanResult(taken, start, ends, identity, *self._noted(notes, taken))
 
     def scan_spans(self, data: bytes, spans: array[int], first: int, ordinal: int) -> ScanResult:
         """Take records from the record `first` on, up to an odd one; in `spans`, starts and ends alternate."""
-        taken, start, _, _, identity = self.native.scan_spans(data, spans, first, ordinal)
+        taken, start, _, notes, identity = self.native.scan_spans(data, spans, first, ordinal)
         place = 2 * (first + taken)
         end = spans[place + 1] if place < len(spans) else len(data)
-        return ScanResult(taken, start, end, identity, columns.int64s(array("q")))
+        starts, tables = self._noted(notes, taken if self._purpose == ROUTES else 0)
+        return ScanResult(taken, start, end, identity, starts, tables)
+
+    def _noted(self, notes: Any, taken: int) -> tuple[pa.Int64Array, pa.Int64Array | None]:
+        """Return the starts of records, and for ROUTES the numbers of their tables."""
+        noted = columns.scanned_int64s(notes, taken)
+        if self._purpose != ROUTES:
+            return noted, None
+        return pc.bit_wise_and(noted, (1 << _TABLE_SHIFT) - 1), pc.shift_right(noted, _TABLE_SHIFT)
 
 
 class OddRecord(NamedTuple):
@@ -325,6 +338,9 @@ class Scanning(ABC):
         """Bind a table to an identity without one of its records; return False if that is impossible."""
         return False
 
+    def know_tables(self, tables: pa.Int64Array | None) -> None:  # noqa: B027 - only a router needs them
+        """Store the numbers of the tables of records that the scanner took."""
+
     def know_starts(self, starts: pa.Int64Array) -> None:  # noqa: B027 - only a reader needs them
         """Store the starts of the records of a chunk."""
 
@@ -349,6 +365,7 @@ class Scanning(ABC):
                 found = self.scanner.scan_spans(chunk.data, places, self.ordinal - first, self.ordinal)
             self.ordinal += found.taken
             starts.append(found.starts)
+            self.know_tables(found.tables)
             if found.start == len(chunk.data):
                 if places is None:
                     self.know_starts(pa.concat_arrays(starts))

@@ -17,6 +17,7 @@ from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, Split
 from ggfmt.location import Location
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
+from ggfmt.reading.files import InputFile
 from ggfmt.reading.progress import JOINING, READING, ProgressTracker, Stopwatch
 from ggfmt.reading.recognition import other_format, reader_of
 from ggfmt.reading.runner import Runner, warn_of_missing_kernels
@@ -27,6 +28,7 @@ from ggfmt.sinks.messages.events import run_chains
 from ggfmt.sinks.messages.join import join_group, join_share, plan_groups, shares
 from ggfmt.sinks.messages.pipeline import HandlerOutput, Job
 from ggfmt.sinks.messages.preparation import PreparedRun
+from ggfmt.sinks.messages.rejects import MAX_SORTED_BYTES, RejectFiles
 from ggfmt.sinks.messages.sink import SplitSink, TaskOutcome, TaskStopped, in_task
 from ggfmt.sinks.messages.staging import StagedFile
 
@@ -52,7 +54,7 @@ class _Task:
     def __init__(self, job: Job, split: Split, attempt: int) -> None:
         self.job = job
         self.split = split
-        self.sink = SplitSink(job, split.ordinal, job.epoch_at(split), attempt)
+        self.sink = SplitSink(job, split.ordinal, job.epoch_at(split), attempt, self._place)
         self.outcome = self.sink.outcome
         projection = [output.projection for output in self.sink.outputs]
         combined = projection[0]
@@ -113,7 +115,12 @@ class _Task:
 
     def _locate(self, ordinal: int) -> tuple[bytes, dict[str, object]]:
         chunk, start, end = self.reader.locate(ordinal)
-        return chunk.data[start:end], {"file": chunk.file, "offset": chunk.offset + start}
+        place = chunk.span(start)
+        return chunk.data[start:end], {"file": place.file, "offset": place.offset}
+
+    def _place(self, ordinal: int) -> tuple[int, int]:
+        """Return where a record is in the order of all records."""
+        return self.reader.place(ordinal) if self.job.routed else (self.split.ordinal, ordinal)
 
     def _definition(self, event: SchemaChange) -> None:
         if not self.job.settled:
@@ -149,7 +156,8 @@ def execute_tasks(
     scan = prepared.scan
     assert scan is not None
     try:
-        job, outcomes = scan.run(prepared.job, MessageSink(prepared.job.staging), runner, tracker, watch)
+        sink = MessageSink(prepared.job.staging)
+        job, outcomes = scan.run(prepared.job, sink, runner, tracker, watch, scratch=_scratch(prepared))
     except OSError as error:  # of a task in this process; an unreadable input is part of its outcome
         raise Abend(write_error(prepared.job.targets[0].root, error)) from None
     check_names_met(job, outcomes)
@@ -160,7 +168,7 @@ def execute_tasks(
         check_selection(selection, sorted(names), scan.request.allow_empty or prepared.checkpoint is not None)
     tracker.set_operations(sum(outcome.operations.total() for outcome in outcomes))
     # A stream is joined as it is written.
-    results = collect_results(job, outcomes, None if prepared.stream else runner, tracker)
+    results = collect_results(job, outcomes, None if prepared.stream else runner, tracker, scan.files)
     watch.lap(JOINING)
     results.totals.input_files = len(scan.files)
     results.totals.input_bytes = scan.size
@@ -169,7 +177,11 @@ def execute_tasks(
 
 
 def collect_results(
-    job: Job, outcomes: Sequence[TaskOutcome], joiner: Runner | None, tracker: ProgressTracker
+    job: Job,
+    outcomes: Sequence[TaskOutcome],
+    joiner: Runner | None,
+    tracker: ProgressTracker,
+    inputs: Sequence[InputFile] = (),
 ) -> RunResults:
     """Sum up tasks that have succeeded. `joiner` joins small files, unless it is None. Abend for a wrong count."""
     warn_of_missing_kernels([outcome.kernels for outcome in outcomes])
@@ -192,10 +204,24 @@ def collect_results(
         totals,
         tuple(report.definitions_met(outcomes)),
         tuple(files),
-        # Not joined: each file of reasons refers to the records in the file of the same number.
-        tuple(file for item in written for file in item.rejects),
+        tuple(_rejects(job, outcomes, inputs)),
         tuple((name, text) for outcome in outcomes for name, item in outcome.written.items() for text in item.traces),
     )
+
+
+def _rejects(job: Job, outcomes: Sequence[TaskOutcome], inputs: Sequence[InputFile]) -> Iterator[StagedFile]:
+    """Yield the files of rejects. Each file of reasons refers to the records in the file of the same number."""
+    numbers = {file.shown: number for number, file in enumerate(inputs)}
+    for target in job.targets:
+        parts = [outcome.written[target.handler].rejects for outcome in outcomes]
+        files = [file for part in parts for file in part]
+        if job.routed and sum(map(bool, parts)) > 1 and sum(file.size for file in files) <= MAX_SORTED_BYTES:
+            directory = Store(job.staging[target.root].child(f"rejects-{target.handler}"))
+            directory.make_directory("")
+            together = RejectFiles(directory, target.handler, 0)
+            together.add_in_order(files, numbers)
+            files = together.close()
+        yield from files
 
 
 @dataclass(frozen=True)
@@ -215,9 +241,17 @@ class MessageSink:
                 raise Abend(write_error(root, error)) from None
 
 
+def _scratch(prepared: PreparedRun) -> Location | None:
+    """Return where to divide records by table; None if messages of several tables are in order."""
+    job = prepared.job
+    if prepared.stream or job.trace or not all(target.settings.partition_by_table for target in job.targets):
+        return None
+    return next(iter(job.staging.values())).child("routed")
+
+
 def check_names_met(job: Job, outcomes: Sequence[TaskOutcome]) -> None:
     met = [seen for outcome in outcomes for seen in outcome.seen]
-    check_names(job, [seen.source for seen in sorted(met, key=lambda seen: (seen.split, seen.ordinal))])
+    check_names(job, [seen.source for seen in sorted(met, key=lambda seen: seen.place)])
 
 
 def check_names(job: Job, tables: Iterable[str]) -> None:

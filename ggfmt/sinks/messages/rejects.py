@@ -6,7 +6,7 @@ import hashlib
 import io
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from ggfmt.sinks.messages.staging import StagedFile, unique_name
 
 REASONS = "reasons.jsonl"
 FLUSH_BYTES = 1 << 20
+MAX_SORTED_BYTES = 256 << 20
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class RejectFiles:
 
     def add(self, record: bytes, diagnostic: Diagnostic) -> None:
         span = diagnostic.span
-        reason = {
+        reason: dict[str, Any] = {
             "code": diagnostic.code,
             "reason": diagnostic.message,
             "help": diagnostic.help,
@@ -60,12 +61,25 @@ class RejectFiles:
             "table": span.table,
             "column": span.field,
             "position": span.position,
-            "record_offset": self._records.size,
-            "record_length": len(record),
         }
-        self._reasons.add(msgspec.json.encode({key: value for key, value in reason.items() if value is not None}))
+        self._add(record, {key: value for key, value in reason.items() if value is not None})
+
+    def _add(self, record: bytes, reason: dict[str, Any]) -> None:
+        reason |= {"record_offset": self._records.size, "record_length": len(record)}
+        self._reasons.add(msgspec.json.encode(reason))
         self._records.add(record)
-        self.by_code[diagnostic.code] += 1
+        self.by_code[reason["code"]] += 1
+
+    def add_in_order(self, files: Sequence[StagedFile], inputs: Mapping[str, int]) -> None:
+        """Add the rejected records of several tasks in the order of the `inputs`, which are numbers by shown name."""
+        found = [
+            (reason, record)
+            for records, reasons in zip(files[::2], files[1::2], strict=True)
+            for reason, record in _entries(reasons.location, records.location)
+        ]
+        found.sort(key=lambda entry: (inputs.get(entry[0].get("file", ""), -1), entry[0].get("offset", -1)))
+        for reason, record in found:
+            self._add(record, reason)
 
     def close(self) -> list[StagedFile]:
         return [self._records.close(), self._reasons.close()] if self.by_code else []
@@ -121,8 +135,13 @@ def read_rejects(root: str, manifest: Mapping[str, Any]) -> Iterator[RejectEntry
             continue
         reasons = Location.of(root).child(name)
         records = replace(reasons, path=f"{reasons.path.removesuffix(REASONS)}{RECORDS}")
-        with reasons.open_stream() as lines, records.open_file() as data:
-            for line in io.TextIOWrapper(lines, encoding="utf-8", newline="\n"):  # type: ignore[type-var]
-                reason = msgspec.json.decode(line)
-                record = data.read_at(reason.pop("record_length"), reason.pop("record_offset"))  # type: ignore[call-arg]
-                yield RejectEntry(**reason, handler=entry["handler"], record=record)
+        for reason, record in _entries(reasons, records):
+            yield RejectEntry(**reason, handler=entry["handler"], record=record)
+
+
+def _entries(reasons: Location, records: Location) -> Iterator[tuple[dict[str, Any], bytes]]:
+    with reasons.open_stream() as lines, records.open_file() as data:
+        for line in io.TextIOWrapper(lines, encoding="utf-8", newline="\n"):  # type: ignore[type-var]
+            reason = msgspec.json.decode(line)
+            record = data.read_at(reason.pop("record_length"), reason.pop("record_offset"))  # type: ignore[call-arg]
+            yield reason, record

@@ -69,6 +69,11 @@ def sum_outcomes(outcomes: Sequence[TaskOutcome], targets: Sequence[HandlerOutpu
         totals.steps = added(totals.steps, outcome.steps)
         for name, written in outcome.written.items():
             add_counts(HandlerCounts, totals.handlers[name], written)
+    order: dict[str, int] = {}
+    for table in definitions_met(outcomes):
+        order.setdefault(table.full_name, len(order))
+    counts = sorted(totals.operations.items(), key=lambda item: order.get(item[0][0], len(order)))
+    totals.operations = Counter(dict(counts))
     return totals
 
 
@@ -76,11 +81,10 @@ def definitions_met(outcomes: Sequence[TaskOutcome]) -> list[TableDef]:
     """Return the definitions of all operations, in order; a table appears again after each change."""
     met = []
     current: dict[str, TableDef] = {}
-    for outcome in outcomes:
-        for seen in sorted(outcome.seen, key=lambda seen: seen.ordinal):
-            if current.get(seen.table.full_name) != seen.table:
-                current[seen.table.full_name] = seen.table
-                met.append(seen.table)
+    for seen in sorted((seen for outcome in outcomes for seen in outcome.seen), key=lambda seen: seen.place):
+        if current.get(seen.table.full_name) != seen.table:
+            current[seen.table.full_name] = seen.table
+            met.append(seen.table)
     return met
 
 

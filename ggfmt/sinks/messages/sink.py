@@ -263,9 +263,10 @@ class HandlerWriter:
 
 @dataclass(frozen=True)
 class DefinitionUse:
+    """The first operation of a definition in a task; `place` has the order of all operations."""
+
     table: TableDef
-    split: int
-    ordinal: int
+    place: tuple[int, int]
     source: str
 
 
@@ -314,10 +315,18 @@ class TaskStopped(Exception):
 
 
 class SplitSink:
-    """Takes the operations of a task to every handler. `epoch`: the metadata changes before it; `attempt` is unique."""
+    """Takes the operations of a task to every handler.
 
-    def __init__(self, job: Job, ordinal: int, epoch: int, attempt: int) -> None:
+    epoch    the metadata changes before the task
+    attempt  is unique
+    place    returns where a record is in the order of all records, by its ordinal
+    """
+
+    def __init__(
+        self, job: Job, ordinal: int, epoch: int, attempt: int, place: Callable[[int], tuple[int, int]]
+    ) -> None:
         self.outcome = TaskOutcome(ordinal)
+        self._place = place
         self.watch = Stopwatch()
         clock = Clock(job.current_timestamp)
         self.outputs = [
@@ -346,8 +355,7 @@ class SplitSink:
         name = batch.table.full_name
         if unusable is None and self._tables.get(source) != batch.table:
             self._tables[source] = batch.table
-            met = DefinitionUse(batch.table, self.outcome.split, batch.ordinal[0].as_py(), source)
-            self.outcome.seen.append(met)
+            self.outcome.seen.append(DefinitionUse(batch.table, self._place(batch.ordinal[0].as_py()), source))
         kinds = text_buffer(batch.op).to_pybytes()
         for kind in OP_TYPES:
             count = kinds.count(kind.encode())

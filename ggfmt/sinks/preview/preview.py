@@ -217,5 +217,6 @@ class _PreviewPass:
                 ordinal, rejects = batch.ordinal[row].as_py(), handler.rejects(name)
                 if not rejects.full:  # the place of a record takes long to find
                     chunk, start, _ = self.reader.locate(ordinal)
-                    diagnostic = diagnostic.at(file=chunk.file, offset=chunk.offset + start)
+                    place = chunk.span(start)
+                    diagnostic = diagnostic.at(file=place.file, offset=place.offset)
                 rejects.add(ordinal, diagnostic.at(position=batch.position[row].as_py()))

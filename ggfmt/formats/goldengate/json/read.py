@@ -34,6 +34,7 @@ from ggfmt.formats.records.members import MemberDecoder
 from ggfmt.formats.records.problems import legal_values, name_problem
 from ggfmt.formats.records.reader import DialectReader
 from ggfmt.formats.records.roles import Grammar
+from ggfmt.formats.records.routing import router_of
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import STRING, Catalog, SqlType, TableDef
 
@@ -327,4 +328,7 @@ class JsonDiscovery(DialectDiscovery):
     dialect = OperationJson
 
 
-READ_SIDES = {"json": ReadSupport(JsonReader, JsonDiscovery, by_options), "json_row": READ_SIDE}
+READ_SIDES = {
+    "json": ReadSupport(JsonReader, JsonDiscovery, router_of(OperationJson), by_options),
+    "json_row": READ_SIDE,
+}
