@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -53,11 +53,12 @@ class LossNote:
 class Formatter(ABC):
     """Makes the messages of one table definition. `__init__` computes everything that depends on the definition and the
     options: after a schema change, ggfmt builds a new formatter. `fields` has the names of a message's fields for the
-    summary; `notes` counts losses. `floats` has the type of each column that messages have as binary floating-point
-    numbers, by its place."""
+    summary; `notes` counts losses. `delimiter` ends binary messages. `floats` has the type of each column that messages
+    have as binary floating-point numbers, by its place."""
 
     fields: tuple[str, ...] = ()
     floats: Mapping[int, pa.DataType] = {}
+    delimiter: str = ""
 
     def __init__(self, table: TableDef, context: Context, clock: Clock) -> None:
         self.table = table
@@ -74,9 +75,9 @@ class Formatter(ABC):
         if values:
             self.notes[LossNote(loss.code, self.table.full_name, field, loss.note.format(**words), loss.id)] += values
 
-    def traced(self, messages: pa.Array[Any]) -> Iterator[str]:
-        """Yield the messages as text for a log at level TRACE, if they are not text themselves."""
-        return iter(())
+    def decoded(self, message: bytes) -> Sequence[Any]:
+        """Return the JSON values in a binary message, the record last; none if there is no decoder."""
+        return ()
 
     @abstractmethod
     def format(self, batch: ChangeBatch) -> pa.Array[Any]:
@@ -92,9 +93,11 @@ def floating(types: Iterable[Any]) -> dict[int, pa.DataType]:
 
 
 class Framing(ABC):
-    """Makes the bytes of a file from messages. Each file starts with `header`."""
+    """Makes the bytes of a file from messages. Each file starts with `header`. `container` describes files in which
+    messages are not as they were before; empty for others."""
 
     header: bytes = b""
+    container: str = ""
 
     @abstractmethod
     def frame(self, messages: pa.Array[Any]) -> tuple[pa.Buffer | bytes, int]:
@@ -117,7 +120,7 @@ class WriteSupport:
     preamble     bytes before the first operation of a definition in a file, by (table, options); empty for none
     schema       schema files of a table, by (table, options, context); none if the options switch them off
     ddl          statement for a Hive table over the files, by (table, options, context, location), or why there is none
-    show         presents messages to a person, by (formatter, options, context); None: they are plain text
+    show         presents texts to a person, by (formatter, options, context); None: they have no lines
     """
 
     formatter: Callable[[TableDef, Any, Context, Clock], Formatter]
@@ -190,16 +193,24 @@ def show_text(charset: str, shown: Callable[[str], ShownMessage] = lambda text: 
     about = [f"encoding {charset}"] * (charset != "UTF-8")
     about += [f"each file starts with the byte order mark {mark.hex(' ')}"] * bool(mark)
     if not can_decode(charset):
-        return replace(show_bytes(), about=tuple(about))
+        return Show(lambda data: ShownMessage(hex_lines(data)), tuple(about))
     return Show(lambda data: shown(data.decode(codec, "replace")), tuple(about))
 
 
-def show_bytes(decode: Callable[[bytes], Sequence[str]] = lambda data: (), container: str = "") -> Show:
-    """Present binary messages as hexadecimal digits, and as the lines that `decode` returns; those in container files
-    with the fact `container` as these lines alone."""
-    if container:
-        return Show(lambda data: ShownMessage(decode(data)), (f"object container files, {container}",), framed=False)
-    return Show(lambda data: ShownMessage([*hex_lines(data), *decode(data)]))
+def show_bytes(formatter: Formatter, container: str = "") -> Show:
+    """Present binary messages as hexadecimal digits, if they are not in a `container`, and decoded."""
+
+    def message(data: bytes) -> ShownMessage:
+        lines = [] if container else hex_lines(data)
+        for value in formatter.decoded(data):
+            lines += json_lines(value)
+        return ShownMessage([*lines, *[f"line delimiter {formatter.delimiter}"] * bool(formatter.delimiter)])
+
+    return Show(message, (container,) if container else (), framed=not container)
+
+
+def as_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=repr)
 
 
 def hex_lines(data: bytes) -> list[str]:
@@ -221,13 +232,11 @@ def json_lines(value: Any) -> list[str]:
 
 
 def _pretty(value: Any, depth: int) -> str:
-    flat = json.dumps(value, ensure_ascii=False)
+    flat = as_json(value)
     if not isinstance(value, dict | list) or not value or (depth and len(flat) <= _FLAT):
         return flat
     gap, end = "\n" + "  " * (depth + 1), "\n" + "  " * depth
     if isinstance(value, list):
         return "[" + ",".join(gap + _pretty(item, depth + 1) for item in value) + end + "]"
-    members: Sequence[str] = [
-        f"{gap}{json.dumps(name, ensure_ascii=False)}: {_pretty(item, depth + 1)}" for name, item in value.items()
-    ]
+    members: Sequence[str] = [f"{gap}{as_json(name)}: {_pretty(item, depth + 1)}" for name, item in value.items()]
     return "{" + ",".join(members) + end + "}"

@@ -483,6 +483,7 @@ class ObjectContainer(Framing):
 
     def __init__(self, table: TableDef, schema: str, codec: str) -> None:
         self._compress = _COMPRESS[codec]
+        self.container = f"object container files, codec {codec}, schema {table.full_name}"
         identity = (table.full_name, table.columns, schema, codec)
         self.sync = hashlib.sha256(repr(identity).encode("utf-8", "surrogatepass")).digest()[:16]
         metadata = {"avro.schema": schema, "avro.codec": codec}

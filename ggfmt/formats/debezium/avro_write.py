@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Callable
+from functools import cache, cached_property
 from typing import Any
 
 import fastavro
@@ -17,7 +17,7 @@ import msgspec
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import as_strings, narrow, non_null_values
+from ggfmt.arrow.arrays import as_strings, non_null_values
 from ggfmt.columnar import avro
 from ggfmt.columnar.avro import text_bytes as text
 from ggfmt.columnar.columns import token_maps
@@ -30,15 +30,11 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.losses import MISSING_AS_NULL
 from ggfmt.formats.api.writing import (
-    Formatter,
     Framing,
     RowErrors,
     SchemaFile,
-    Show,
     WriteSupport,
     floating,
-    json_lines,
-    show_bytes,
 )
 from ggfmt.formats.avro import confluent
 from ggfmt.formats.avro.containers import MessageStream, ObjectContainer
@@ -178,10 +174,12 @@ class DebeziumAvroFormatter(DebeziumFormatter):
             rows,
         )
 
-    def traced(self, messages: pa.Array[Any]) -> Iterator[str]:
-        parsed = fastavro.parse_schema(self.schema)
-        for message in non_null_values(narrow(messages, pa.BinaryArray)):
-            yield _shown(message, len(self._head), parsed)
+    def decoded(self, message: bytes) -> list[Any]:
+        return [fastavro.schemaless_reader(io.BytesIO(message[len(self._head) :]), self._parsed, None)]
+
+    @cached_property
+    def _parsed(self) -> Any:
+        return fastavro.parse_schema(self.schema)
 
     def _image_pieces(self, image: Image, rows: int) -> list[Piece]:
         shown = self.shown(image)
@@ -280,29 +278,11 @@ def _framing(table: TableDef | None, options: DebeziumAvroOptions, context: Cont
     return ObjectContainer(table, compact_json(schema), context.codec)
 
 
-def _show(formatter: Formatter, options: DebeziumAvroOptions, context: Context) -> Show:
-    assert isinstance(formatter, DebeziumAvroFormatter)
-    schema = fastavro.parse_schema(formatter.schema)
-    container = options.file_framing == CONTAINER
-    return show_bytes(
-        lambda data: json_lines(json.loads(_shown(data, 0 if container else confluent.HEAD_BYTES, schema))),
-        f"codec {context.codec}, schema {formatter.table.full_name}" if container else "",
-    )
-
-
-def _shown(data: bytes, skipped: int, schema: Any) -> str:
-    stream = io.BytesIO(data)
-    stream.seek(skipped)
-    record = fastavro.schemaless_reader(stream, schema, None)
-    return json.dumps(record, ensure_ascii=False, default=lambda value: repr(value))
-
-
 WRITE_SIDES = {
     "debezium_avro": WriteSupport(
         formatter=DebeziumAvroFormatter,
         framing=_framing,
         projection=lambda options: Projection(tokens=True),
         schema=_schema_files,
-        show=_show,
     )
 }

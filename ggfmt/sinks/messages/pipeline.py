@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import narrow, non_null_values
 from ggfmt.columnar.metadata import Clock
 from ggfmt.config.event_handlers import EventHandlerConfig
 from ggfmt.config.handler_options import REJECT, WRITE, HandlerConfig, RunOptions
@@ -24,7 +25,7 @@ from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.losses import active_losses
-from ggfmt.formats.api.writing import Formatter, Framing, LossNote, RowErrors, SchemaFile, WriteSupport
+from ggfmt.formats.api.writing import Formatter, Framing, LossNote, RowErrors, SchemaFile, WriteSupport, as_json
 from ggfmt.location import Location
 from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.model.table import TableDef
@@ -221,7 +222,10 @@ class FormattedBatch:
     rows: Sequence[int]
 
     def traced(self) -> Iterator[str]:
-        return self.formatter.traced(self.messages)
+        """Yield the messages as text for a log at level TRACE, if they are not text themselves."""
+        if pa.types.is_binary(self.messages.type):
+            for message in non_null_values(narrow(self.messages, pa.BinaryArray)):
+                yield from map(as_json, self.formatter.decoded(message)[-1:])
 
 
 class Pipeline:

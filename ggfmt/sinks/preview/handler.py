@@ -151,14 +151,14 @@ class PreviewHandler:
         """Make the way to show a definition at its first message: others may have no schema."""
         if table.shows is None:
             settings, formatter, messages = self._settings, formatted.formatter, formatted.messages
-            make = settings.write_support.show
+            make, framing = settings.write_support.show, settings.framing(formatter.table)
             if make is not None:
                 show: Show = make(formatter, settings.options, settings.context)
             elif pa.types.is_binary(messages.type):
-                show = show_bytes()
+                show = show_bytes(formatter, framing.container)
             else:
                 show = show_text(getattr(settings.options, "encoding", "UTF-8"))
-            table.shows = show, settings.framing(formatter.table)
+            table.shows = show, framing
             preamble = settings.preamble(formatter.table)
             record = None if preamble is None else DefinitionRecord(preamble.data, show.message(preamble.data))
             table.describe(show.about, record, formatted.arranged.ordinal[0].as_py())

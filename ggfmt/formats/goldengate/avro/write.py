@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import io
-import json
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import fastavro
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import narrow, non_null_values
 from ggfmt.columnar.avro import END, Columns, array_bytes, string_maps, strings, text_bytes
 from ggfmt.columnar.metadata import Clock, OpKeys
 from ggfmt.columnar.pieces import Piece, join_binary, zigzag_varint
@@ -31,41 +29,6 @@ from ggfmt.formats.goldengate.writing import MetaValues, handle_key_updates, mis
 from ggfmt.java.charsets import byte_order_mark, encoder
 from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.model.table import TableDef
-
-
-def _show(
-    formatter: writing.Formatter, options: AvroOptions, context: Context, by_image: bool, container: bool
-) -> writing.Show:
-    decoder = MessageDecoder(formatter.table, options, context, by_image)
-    delimiter = options.line_delimiter if isinstance(options, AvroOpOptions) else ""
-
-    def decode(data: bytes) -> Sequence[str]:
-        outer, record = decoder.decode(data)
-        lines = writing.json_lines(record)
-        if outer is not None:
-            outer["payload"] = f"{len(outer['payload'])} bytes, with this content:"
-            lines = writing.json_lines(outer) + lines
-        return [*lines, f"line delimiter {delimiter}"] if delimiter else lines
-
-    about = f"codec {context.codec}, schema {formatter.table.full_name}" if container else ""
-    return writing.show_bytes(decode, about)
-
-
-class MessageDecoder:
-    """Decodes messages as a reader sees them, with decimals and times as texts."""
-
-    def __init__(self, table: TableDef, options: AvroOptions, context: Context, by_image: bool) -> None:
-        outer, schema = wrapper(options, context), avro_schema(table, options, context, by_image)
-        self._wrapper: Any = None if outer is None else fastavro.parse_schema(dict(outer.document))
-        self._schema = fastavro.parse_schema(dict(schema.document))
-
-    def decode(self, data: bytes) -> tuple[dict[str, Any] | None, Any]:
-        """Return the wrapper of a message, None if there is none, and the record in it."""
-        outer: Any = None
-        if self._wrapper is not None:
-            outer = fastavro.schemaless_reader(io.BytesIO(data), self._wrapper, None)
-            data = outer["payload"]
-        return outer, _shown(fastavro.schemaless_reader(io.BytesIO(data), self._schema, None))
 
 
 def _shown(value: Any) -> Any:
@@ -94,7 +57,8 @@ class AvroFormatter(writing.Formatter):
         self._primary_keys = array_bytes(table.primary_keys)
         self._wrapper_head, self._end = b"", b""
         if isinstance(options, AvroOpOptions):
-            self._end = options.line_delimiter.encode()
+            self.delimiter = options.line_delimiter
+            self._end = self.delimiter.encode()
             if options.wrap_message_in_generic_avro_message:
                 schema = avro_schema(table, options, context, self.by_image)
                 number = schema.fingerprint if by_fingerprint(options, context) else schema.hash
@@ -130,10 +94,21 @@ class AvroFormatter(writing.Formatter):
             return [text_bytes(value)]
         return [text_bytes(value.as_py())] if isinstance(value, pa.Scalar) else strings(value)
 
-    def traced(self, messages: pa.Array[Any]) -> Iterator[str]:
-        decoder = MessageDecoder(self.table, self.options, self._context, self.by_image)
-        for message in non_null_values(narrow(messages, pa.BinaryArray)):
-            yield json.dumps(decoder.decode(message)[1], ensure_ascii=False)
+    def decoded(self, message: bytes) -> list[Any]:
+        """Return the wrapper of a message, if there is one, and the record in it, as a reader sees them."""
+        outer, schema = self._schemas
+        values: list[Any] = []
+        if outer is not None:
+            wrapping: Any = fastavro.schemaless_reader(io.BytesIO(message), outer, None)
+            message = wrapping["payload"]
+            values.append({**wrapping, "payload": f"{len(message)} bytes, with this content:"})
+        return [*values, _shown(fastavro.schemaless_reader(io.BytesIO(message), schema, None))]
+
+    @cached_property
+    def _schemas(self) -> list[Any]:
+        schema = avro_schema(self.table, self.options, self._context, self.by_image)
+        documents = (wrapper(self.options, self._context), schema)
+        return [each and fastavro.parse_schema(dict(each.document)) for each in documents]
 
     @abstractmethod
     def _data(self, batch: ChangeBatch) -> tuple[list[Piece], list[tuple[int, int]]]:
@@ -200,7 +175,6 @@ def _writer(by_image: bool, container: bool) -> writing.WriteSupport:
         projection=partial(template_projection, by_image=by_image),
         schema=partial(_schema_files, by_image=by_image),
         ddl=partial(_hive_table, by_image=by_image) if container else None,
-        show=partial(_show, by_image=by_image, container=container),
     )
 
 
