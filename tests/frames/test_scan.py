@@ -97,7 +97,11 @@ def test_integers_of_different_sizes_are_numbers_of_64_bits(tmp_path: Path) -> N
 
 
 def test_ddl_is_read_as_it_is_written() -> None:
-    for schema in (GENERIC, typed(TABLES["GG.ORDERS"]), pa.schema([("a ` b", pa.list_(pa.decimal128(12, 2)))])):
+    amounts = pa.struct([("a ` b", pa.list_(pa.decimal128(12, 2))), ("c", pa.decimal128(3, 1)), ("d", pa.string())])
+    nested = pa.schema(
+        [("x", amounts), ("y", pa.decimal128(9, 3)), ("z", pa.map_(pa.string(), amounts)), ("n", pa.int64())]
+    )
+    for schema in (GENERIC, typed(TABLES["GG.ORDERS"]), nested):
         assert from_ddl(ddl(schema)) == schema
 
 

@@ -158,6 +158,7 @@ def test_files_schemas_inputs_steps_settings_and_versions_are_those_of_the_manif
     for handler in document["handlers"].values():
         for key, value in handler["options"].items():
             assert f"{key}{visible(value)}" in settings
+        assert f"Tokens{'included' if handler['includeTokens'] else 'not included'}" in settings
     footer = text_of(shown.find(".//footer"))
     assert f"python {document['versions']['python']}" in footer
     assert f"ggfmt {document['ggfmt']}" in footer
