@@ -14,10 +14,13 @@ from round_trips import Operation, write_as, write_story
 from runs import JSON_LINES, PIPES, manifest, metadata, operation, run_ggfmt, snapshot, write_lines
 from scanners import without_kernels
 
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.formats import FORMATS
+from ggfmt.formats.api.format import DEFAULT_SETTINGS
+from ggfmt.formats.api.reading import Chunk, Layout
 from ggfmt.model.selection import TableSelection
-from ggfmt.model.table import Column, Kind, SqlType, TableDef
+from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
 from ggfmt.reading import routing
 from ggfmt.reading.runner import InThreads
 
@@ -184,6 +187,27 @@ def test_without_kernels(tmp_path: Path) -> None:
     inputs = [write_lines(tmp_path / "in.json", lines())]
     with without_kernels():
         assert_same_output(inputs, tmp_path, *JSON_LINES)
+
+
+def test_the_scanner_finds_the_tables_of_most_records() -> None:
+    side = FORMATS["json"].read_support
+    assert side.router is not None
+    router = side.router(Catalog({}), DEFAULT_SETTINGS)
+    data = b"".join(json.dumps(record).encode() + b"\n" for record in lines())
+    chunk = Chunk("in.json", 0, data, Layout(splittable=True))
+    decoded = []
+    with pytest.MonkeyPatch.context() as patch:
+        examined = type(router).examined_at  # type: ignore[attr-defined]
+
+        def note(*given: Any) -> Any:
+            decoded.append(given)
+            return examined(*given)
+
+        patch.setattr(type(router), "examined_at", note)
+        routed = router.route(chunk)
+    assert len(decoded) <= 8, "one for the grammar, and one for each table"
+    names = [router.tables[number] for number in non_null_values(routed.tables)]
+    assert names == [f"GG.T{number % 7}" for number in range(120)]
 
 
 def test_other_records_are_counted_once(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from contract.xml import xml_changes, xml_options
 from golden_cases import CASES, MANUAL
@@ -26,7 +27,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.goldengate.xml import XmlOptions
-from ggfmt.formats.goldengate.xml.write import XmlFormatter, xml_schema
+from ggfmt.formats.goldengate.xml.write import XmlFormatter, unsupported_characters, xml_schema
 from ggfmt.model.change import ChangeBatch
 from ggfmt.reading.scan import ScanRequest
 from ggfmt.sinks.schema import schemas
@@ -274,3 +275,8 @@ def test_the_summary_names_what_a_message_has() -> None:
     images = ("before and after: ID", "before and after: NOTE")
     assert formatter(ORDERS, tokens=False).fields == (*metadata, *images)
     assert formatter(ORDERS).fields == (*metadata, *images, "tokens")
+
+
+def test_null_has_no_unsupported_characters() -> None:
+    mask = unsupported_characters(pa.array([None, "\x01", "a"]))
+    assert mask is not None and mask.to_pylist() == [False, True, False]
