@@ -225,6 +225,7 @@ def test_an_active_session_and_a_bare_context_stay_their_users(place: Place) -> 
 
 
 @pytest.mark.spark
+@pytest.mark.long
 def test_spark_submit_on_this_machine(place: Place) -> None:
     """Also with an option that is spark-submit's business, and in a program that the driver starts in turn."""
     script = place.file("""
