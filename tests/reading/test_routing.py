@@ -86,6 +86,16 @@ def test_all_formats_with_a_router_give_the_same_output(name: str, tmp_path: Pat
     assert_same_output(inputs, tmp_path, *JSON_LINES, *PIPES, input_format=name, source=told)
 
 
+def test_records_of_dms_give_the_same_output(tmp_path: Path) -> None:
+    records: list[dict[str, Any] | bytes] = []
+    for number in range(84):
+        place = {"schema-name": "S", "table-name": f"T{number % 7}", "timestamp": "2021-02-18T23:09:09.509179Z"}
+        kind = {"record-type": "data", "operation": ("insert", "update", "delete")[number % 3]}
+        records.append({"data": {"ID": number, "NAME": f"n{number}"}, "metadata": {**place, **kind}})
+    inputs = [write_lines(tmp_path / "in.json", records)]
+    assert_same_output(inputs, tmp_path, *JSON_LINES, *PIPES, input_format="dms_json")
+
+
 def lines(tables: int = 7) -> list[dict[str, Any] | bytes]:
     return [operation(number, f"GG.T{number % tables}", "IUD"[number % 3]) for number in range(120)]
 
