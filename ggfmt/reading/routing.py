@@ -176,7 +176,7 @@ class RoutedSplit:
     """
 
     location: Location | None = None
-    runs: list[bytes] | None = None
+    runs: Sequence[bytes] = ()
     sizes: bytes = b""
     crossed: int | None = None
     unroutable: bool = False
@@ -188,14 +188,15 @@ _of_thread = threading.local()  # the router of the last task, which knows table
 
 def route_split(job: ReadJob, buckets: int, scratch: Location, split: Split, attempt: int) -> RoutedSplit:
     """Write the records of a split by bucket. An odd error is left to the pass that reads."""
+    side = FORMATS[job.input_format].read_support.by(job.source)
     if getattr(_of_thread, "scratch", None) != scratch:
-        _of_thread.router, _of_thread.scratch = _router(job), scratch
+        assert side.router is not None
+        _of_thread.router, _of_thread.scratch = side.router(job.catalog, job.source), scratch
     router: Router = _of_thread.router
-    reader = FORMATS[job.input_format].read_support.by(job.source).reader
     writer = _BlockWriter(buckets, scratch.child(f"{split.ordinal:06d}-{attempt}"))
     try:
         for part in split.ranges:
-            for chunk in part.chunks(reader):
+            for chunk in part.chunks(side.reader):
                 writer.add(router.route(chunk), router.tables, part)
         return writer.close()
     except SplitBoundaryError:
@@ -204,12 +205,6 @@ def route_split(job: ReadJob, buckets: int, scratch: Location, split: Split, att
         return RoutedSplit(unroutable=True)
     except Abend as error:
         return RoutedSplit(abend=error.diagnostics[0])
-
-
-def _router(job: ReadJob) -> Router:
-    router = FORMATS[job.input_format].read_support.by(job.source).router
-    assert router is not None
-    return router(job.catalog, job.source)
 
 
 class _BlockWriter:
@@ -403,23 +398,21 @@ def _parts(
     limit: int | None,
 ) -> Iterator[RoutedRange]:
     """Yield the ranges of a bucket; each has at most about `limit` bytes."""
-    part: RoutedRange | None = None
+    first: Range | None = None
+    blocks: list[Block] = []
+    held = 0
     for split, outcome in zip(splits, outcomes, strict=True):
-        if outcome.location is None or outcome.runs is None:
-            continue
         size = int.from_bytes(outcome.sizes[8 * bucket : 8 * bucket + 8], "little")
-        if not size:
+        if not size or outcome.location is None:
             continue
-        blocks = []
+        if first is not None and limit is not None and held + size > limit:
+            yield RoutedRange(first.input, first.start, None, blocks=tuple(blocks), layouts=layouts, held=held)
+            first, blocks, held = None, [], 0
+        first = first or split.first
+        held += size
         for run in outcome.runs:
             start, end = array("Q", run[8 * bucket : 8 * bucket + 16])
             if end > start:
                 blocks.append(Block(outcome.location, start, end - start))
-        if part is not None and limit is not None and part.size + size > limit:
-            yield part
-            part = None
-        if part is None:
-            part = RoutedRange(split.first.input, split.first.start, None, blocks=(), layouts=layouts, held=0)
-        part = replace(part, blocks=(*part.blocks, *blocks), held=part.held + size)
-    if part is not None:
-        yield part
+    if first is not None:
+        yield RoutedRange(first.input, first.start, None, blocks=tuple(blocks), layouts=layouts, held=held)

@@ -14,7 +14,7 @@ from places import ROOT
 
 import ggfmt
 
-PYTHON_LINES = 74_712
+PYTHON_LINES = 74_710
 C_LINES = 7_407
 MODULES = 120  # of which one conversion calls a function
 

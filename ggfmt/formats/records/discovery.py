@@ -40,7 +40,7 @@ from ggfmt.formats.records.dialect import (
 )
 from ggfmt.formats.records.problems import name_problem
 from ggfmt.formats.records.roles import ANY, BOOLEAN, INTEGER, NO_RECORDS, NULL, NUMBER, STRING, Grammar
-from ggfmt.formats.records.scanner import DEFINITIONS, JsonScanner, OddRecord, Scanning
+from ggfmt.formats.records.scanner import DEFINITIONS, MAX_GRAMMARS, JsonScanner, OddRecord, Scanning
 from ggfmt.kernels import kernel
 from ggfmt.model.table import STRING as TEXT
 from ggfmt.model.table import Catalog, Column, TableDef
@@ -61,7 +61,6 @@ def _takes(shape: ColumnShape) -> int:
 
 
 _MAX_SINGLE = 4  # up to so many images of a table, the order of the columns of each counts in the first pass too
-_MAX_GRAMMARS = 16  # if records of so many kinds alternate in a file, whole chunks are as fast
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ class DialectDiscovery(Scanning, Discovery):
         self._decoders: dict[str, Any] = {}
         self._findings: list[Finding] = []
         self._grammar: Grammar | None = None
-        self._grammars_left = _MAX_GRAMMARS
+        self._grammars_left = MAX_GRAMMARS
         if self.dialect.scanned and self.reads_text:
             self._use_scanner(self._dialect.first_grammar() or NO_RECORDS)
 

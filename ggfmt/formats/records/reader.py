@@ -61,13 +61,20 @@ from ggfmt.formats.records.rows import (
     keys_alone,
     may_have_objects,
 )
-from ggfmt.formats.records.scanner import JsonScanner, OddRecord, ScannedBatch, Scanning, absent_columns, key_updates
+from ggfmt.formats.records.scanner import (
+    MAX_GRAMMARS,
+    JsonScanner,
+    OddRecord,
+    ScannedBatch,
+    Scanning,
+    absent_columns,
+    key_updates,
+)
 from ggfmt.java.text import visible
 from ggfmt.kernels import kernel
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Catalog, Column, Kind, TableDef
 
-_MAX_GRAMMARS = 16  # if records of so many kinds alternate in a file, the exact reader is as fast
 # The kinds of JSON values by kind of column, for the kinds that discovery infers from images.
 _TAKES = {
     Kind.STRING: NULL | STRING,
@@ -153,7 +160,7 @@ class DialectReader(BatchingReader[DialectTable], Scanning):
         self.members = self._dialect.members
         self._twice: set[int] = set()  # rows of the current batch with a column twice in an image
         self._grammar = self._dialect.first_grammar()
-        self._grammars_left = _MAX_GRAMMARS
+        self._grammars_left = MAX_GRAMMARS
         self._placed: tuple[ScannedBatch | None, Any] = None, None
         self._made_of: tuple[Chunk, int] | None = None  # what JSON was made of, and the ordinal of its first record
         if self.dialect.scanned:

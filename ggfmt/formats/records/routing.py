@@ -21,11 +21,9 @@ from ggfmt.formats.records.dialect import (
     examined_one,
 )
 from ggfmt.formats.records.roles import NO_RECORDS, Grammar
-from ggfmt.formats.records.scanner import ROUTES, JsonScanner, OddRecord, Scanning
+from ggfmt.formats.records.scanner import MAX_GRAMMARS, ROUTES, JsonScanner, OddRecord, Scanning
 from ggfmt.kernels import kernel
 from ggfmt.model.table import Catalog, TableDef
-
-_MAX_GRAMMARS = 16  # if records of so many kinds alternate in a file, whole chunks are as fast
 
 
 class DialectRouter(Scanning, Router):
@@ -40,7 +38,7 @@ class DialectRouter(Scanning, Router):
         self._dialect.trusted = catalog.trusted
         self._numbers = {"": 0}  # of tables
         self._grammar: Grammar | None = None
-        self._grammars_left = _MAX_GRAMMARS
+        self._grammars_left = MAX_GRAMMARS
         if self.dialect.scanned:
             self._use_scanner(self._dialect.first_grammar() or NO_RECORDS)
 

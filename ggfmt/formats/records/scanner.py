@@ -39,6 +39,7 @@ ROWS, DEFINITIONS, ROUTES = range(3)
 _TABLE_SHIFT = 40  # of the number of a table, in a note of ROUTES, above the start of the record
 
 _LONG_BYTES = 8
+MAX_GRAMMARS = 16  # if records of so many kinds alternate in a file, whole chunks are as fast
 _ODD_IN_NAME = frozenset({'"', "\\", *map(chr, range(0x20))})  # a JSON string must escape these characters
 
 
