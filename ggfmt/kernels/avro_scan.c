@@ -177,11 +177,15 @@ static Verdict record(Scanner *base, const char **place, const char *end, int64_
     verdict = walk(s, &((AvroTable *)base->table)->root, &at, stop);
     if (verdict != TAKEN)
         return verdict;
-    if (!s->op || (s->wrapped && at != stop))
+    if ((!s->op && !base->routes) || (s->wrapped && at != stop))
         return ODD;
     if ((size_t)(end - at) < s->delimiter.length || memcmp(at, s->delimiter.start, s->delimiter.length) != 0)
         return ODD;
     at += s->delimiter.length;
+    if (base->routes) {
+        *place = at;
+        return TAKEN;
+    }
     if (s->bare_truncates && s->op == 'T')
         for (int i = 0; i < rows->old_columns + rows->new_columns; i++)
             column_cut(&rows->before[i], s->base.row);

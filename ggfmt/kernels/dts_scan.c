@@ -228,6 +228,10 @@ static Verdict record(Scanner *base, const char **place, const char *end, int64_
     if ((s->prefix && (length != end - at || length > MAX_LENGTH)) || (at = head(s, at, end)) == NULL)
         return ODD;
     char op = s->ops[s->operation];
+    if (base->routes && op != LEFT) { /* records have a span each, and the name is an identity */
+        *place = end;
+        return op == COUNTED ? TAKEN : s->name.length == 0 ? ODD : scanner_find(base, s->name.start, s->name.length);
+    }
     if (op == COUNTED) {
         for (int i = 0; i < 3 && at != NULL; i++)
             at = null_or_text(at, end);

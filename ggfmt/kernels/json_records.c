@@ -165,8 +165,8 @@ static Verdict find_unbound(JsonScanner *s) {
     return verdict == NO_MEMORY ? NO_MEMORY : ODD;
 }
 
-static int note(Scanner *base, const char *at, int64_t table) {
-    int64_t place = (at - base->data) | table << TABLE_SHIFT;
+static int note(Scanner *base, const char *at) {
+    int64_t place = at - base->data;
     return bytes_append(&base->notes, &place, sizeof place);
 }
 
@@ -175,7 +175,7 @@ static int note_end(Scanner *base, const char *start, const char *end) {
     const char *stop = json_value(start, end);
     if (stop == NULL)
         stop = memchr(start, '\n', (size_t)(end - start));
-    return note(base, stop == NULL ? end : stop, 0);
+    return note(base, stop == NULL ? end : stop);
 }
 
 Verdict json_record(Scanner *base, const char **place, const char *end, int64_t ordinal) {
@@ -199,9 +199,7 @@ Verdict json_record(Scanner *base, const char **place, const char *end, int64_t 
         verdict = json_keep_pairs(s);
     if (verdict == ODD)
         verdict = find_unbound(s);
-    int routes = s->purpose == ROUTES && verdict == TAKEN;
-    if ((base->in_span && !routes) || verdict == NO_MEMORY)
+    if (base->in_span || (base->routes && verdict == TAKEN) || verdict == NO_MEMORY)
         return verdict;
-    int64_t table = routes ? scanner_number(base, base->table) : 0;
-    return (verdict == TAKEN ? note(base, start, table) : note_end(base, start, end)) < 0 ? NO_MEMORY : verdict;
+    return (verdict == TAKEN ? note(base, start) : note_end(base, start, end)) < 0 ? NO_MEMORY : verdict;
 }

@@ -16,7 +16,7 @@ static int make(Scanner *base, PyObject *args, PyObject *keywords) {
                                      &PyDict_Type, &rules, &s->row_only, &s->key_updates, &row_token, &purpose, &columns,
                                      &s->overlay))
         return -1;
-    if (purpose < ROWS || purpose > ROUTES)
+    if (purpose < ROWS || purpose > DEFINITIONS)
         return refuse("there is no such purpose");
     s->purpose = (enum Purpose)purpose;
     if ((columns != Py_None && json_read_columns(s, columns) < 0) || json_read_members(s, &s->root, members, 0) < 0 ||

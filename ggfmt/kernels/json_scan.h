@@ -16,8 +16,8 @@ enum Action { SKIP, ENTER, IDENTITY, SLOT, NOTE, OP, TOKENS, BEFORE, AFTER, SAME
 enum { STRINGS = 1, NULLS = 2, INTEGERS = 4, NUMBERS = 8, BOOLEANS = 16, NESTED = 32, STAMP = 64 };
 
 /* What a scanner makes of images. ROWS: columns. DEFINITIONS: nothing. It only checks whether the columns and the kinds of
-   their values are known, and notes which column came next to which. ROUTES: nothing. It notes the table of each record. */
-enum Purpose { ROWS, DEFINITIONS, ROUTES };
+   their values are known, and notes which column came next to which. */
+enum Purpose { ROWS, DEFINITIONS };
 
 /* Which columns of an image are kept. */
 enum Keep { KEEP_NONE, KEEP_KEYS, KEEP_ALL };
@@ -28,8 +28,6 @@ enum { NOTHING, ANYTHING, COLUMNS };
 /* A state: the image has a value of the column, or the record does not name the column at all. */
 enum { IN_AFTER = 1, IN_BEFORE = 2, NOT_NAMED = 4, LEFT_OUT = 8 };
 
-/* A note has the place of a record in the bits below this one, and above them, for ROUTES, the number of its table. */
-enum { TABLE_SHIFT = 40 };
 
 enum { MAX_COLUMN_MEMBERS = 2 };
 enum { MAX_MEMBERS = 64, MAX_SLOTS = 48, MAX_DEPTH = 8, MAX_TOKENS = 48, MAX_ROW_DIGITS = 11, MAX_PAIRED = 4096 };

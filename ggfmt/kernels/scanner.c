@@ -222,6 +222,11 @@ static PyObject *scanner_largest(PyObject *self, PyObject *Py_UNUSED(none)) {
     return PyLong_FromLongLong(rows);
 }
 
+static PyObject *scanner_route(PyObject *self, PyObject *Py_UNUSED(none)) {
+    ((Scanner *)self)->routes = 1;
+    Py_RETURN_NONE;
+}
+
 static PyObject *scanner_take(PyObject *self, PyObject *number) {
     Table *table = scanner_idle((Scanner *)self) ? scanner_table((Scanner *)self, number) : NULL;
     return table == NULL ? NULL : rows_take(&table->rows, table->only_before);
@@ -234,6 +239,15 @@ typedef struct {
     int full; /* the table that has as many rows as its limit, -1 for none */
     Verdict verdict;
 } Progress;
+
+/* A note of a scan that routes has the place of a record in the bits below this one. Above them it has 0 for a record
+   without a table, else one more than the number of its table. */
+enum { TABLE_SHIFT = 40 };
+
+static int note_table(Scanner *s, const char *start) {
+    int64_t table = s->table == NULL ? 0 : scanner_number(s, s->table) + 1, note = (start - s->data) | table << TABLE_SHIFT;
+    return bytes_append(&s->notes, &note, sizeof note);
+}
 
 static const char *skip(const Scanner *s, const char *at, const char *end) {
     return s->kind->skip == NULL ? at : s->kind->skip(at, end);
@@ -252,6 +266,8 @@ static void take_record(Scanner *s, const char **place, const char *end, int64_t
         if (s->in_span && at != end)
             verdict = ODD;
     }
+    if (verdict == TAKEN && s->routes && note_table(s, *place) < 0)
+        verdict = NO_MEMORY;
     progress->verdict = verdict;
     if (verdict != TAKEN) {
         if (s->table != NULL)
@@ -347,6 +363,7 @@ static PyMethodDef scanner_methods[] = {
     {"limit", scanner_limit, METH_VARARGS, "limit(number, rows): a scan ends when the table has so many rows; 0: no limit"},
     {"rows", scanner_rows, METH_O, "rows(number) -> the number of rows of a table"},
     {"largest", scanner_largest, METH_NOARGS, "largest() -> the number of rows of the table with the most"},
+    {"route", scanner_route, METH_NOARGS, "route(): scans only note the table of each record from now on"},
     {"take", scanner_take, METH_O, "take(number) -> the columns of a table, which is empty afterwards"},
     {"scan", scanner_scan, METH_VARARGS,
      "scan(data, place, most, ordinal[, context]) -> (taken, place, full table, notes, unbound identity)"},

@@ -46,6 +46,7 @@ typedef struct {
     Bytes notes; /* int64: what the kind notes for the caller during a scan */
     const char *data;
     int in_span; /* the record is alone in its bytes */
+    int routes;  /* scans make no rows, and only note the table of each record; see `route` in scanner.c */
     int is_busy; /* a scan of another thread is going on */
     /* the record in hand */
     Table *table;     /* NULL while it is not known */

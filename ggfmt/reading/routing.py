@@ -54,6 +54,7 @@ MAX_BUCKETS = 512
 RUN_BYTES = 32 << 20  # records that a task keeps until it writes them
 CHUNK_BYTES = 1 << 20
 _MAX_SPLITS, _MAX_RANGES, _HEAD_BYTES = 16, 8, 256 << 10  # that the driver reads, to find how many tables there are
+_SAMPLE_BYTES = 16 << 20  # of all heads; some files are a single chunk
 _COMPRESSION = 8  # typical ratio of compressed change files
 
 _EXACT = {b"spans": b"1"}  # the metadata of blocks with nothing between records
@@ -92,12 +93,12 @@ class RoutedRange(Range):
         for table in map(_read, self.blocks):
             for part in _pieces(table):
                 if held and (size >= CHUNK_BYTES or self._kind(part) != self._kind(held[0])):
-                    yield self._chunk(held)
+                    yield reader.unwrapped(self._chunk(held))
                     held, size = [], 0
                 held.append(part)
                 size += part.nbytes
         if held:
-            yield self._chunk(held)
+            yield reader.unwrapped(self._chunk(held))
 
     def _kind(self, records: pa.Table) -> tuple[bool, Layout]:
         """Return whether nothing is between records, and their layout."""
@@ -314,9 +315,10 @@ def has_many_tables(job: ReadJob, inputs: Sequence[PlannedInput], cut: Cut) -> b
     if splits < 2 or side.router is None:
         return False
     router = side.router(job.catalog, job.source)
-    size = records = pairs = 0
-    chosen = cut.all[:: -(-splits // _MAX_SPLITS)]
-    for split in chosen:
+    size = records = pairs = seen = 0
+    for split in cut.all[:: -(-splits // _MAX_SPLITS)]:
+        if size >= _SAMPLE_BYTES:
+            break
         tables: set[int] = set()
         try:
             for chunk in _head(split, side.reader):
@@ -329,10 +331,11 @@ def has_many_tables(job: ReadJob, inputs: Sequence[PlannedInput], cut: Cut) -> b
         except Exception:  # whatever it is, a task meets it and reports it
             return False
         pairs += len(tables)
-    if pairs < MIN_TABLES * len(chosen):
+        seen += 1
+    if pairs < MIN_TABLES * seen:
         return False
     operations = sum(map(_expanded, inputs)) * records / size / splits
-    return operations * len(chosen) / pairs < MIN_OPERATIONS
+    return operations * seen / pairs < MIN_OPERATIONS
 
 
 def _head(split: Split, reader: type[Reader]) -> Iterator[Chunk]:

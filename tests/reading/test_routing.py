@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -49,13 +50,26 @@ def never_routed() -> Any:
     return always_routed(MIN_TABLES=1 << 30)
 
 
-def outcome(out: Path) -> tuple[dict[str, str], dict[str, Any]]:
-    """The files of a run, and its manifest without times."""
+def rejects(out: Path) -> list[tuple[str, str, bytes]]:
+    """The file and the reason of each rejected record, and its bytes, in the order of the files of rejects."""
+    found = []
+    for reasons in sorted(out.rglob("*.reasons.jsonl")):
+        data = reasons.with_name(reasons.name.replace(".reasons.jsonl", ".records")).read_bytes()
+        for entry in map(json.loads, reasons.read_text().splitlines()):
+            start, length = entry.pop("record_offset"), entry.pop("record_length")
+            found.append((entry["file"], json.dumps(entry), data[start : start + length]))
+    return found
+
+
+def outcome(out: Path) -> tuple[list[tuple[str, str, bytes]], dict[str, str], dict[str, Any]]:
+    """The rejects and the files of a run, and its manifest without times."""
     document = manifest(out)
+    document["files"] = [file for file in document["files"] if "_rejects" not in file["path"]]
     document["totals"] = {name: value for name, value in document["totals"].items() if name not in TIMES}
     document["totals"]["operations"] = list(document["totals"]["operations"].items())  # their order counts
     document.pop("run")
-    return {name: digest for name, digest in snapshot(out).items() if not name.startswith("_ggfmt")}, document
+    files = {name: digest for name, digest in snapshot(out).items() if "_rejects" not in name and name[:6] != "_ggfmt"}
+    return rejects(out), files, document
 
 
 def assert_same_output(inputs: list[Path], top: Path, *settings: str, routed: bool = True, **given: Any) -> Path:
@@ -66,6 +80,13 @@ def assert_same_output(inputs: list[Path], top: Path, *settings: str, routed: bo
     assert bool(found) == routed
     assert outcome(top / "by-table") == outcome(top / "in-order")
     return top / "by-table"
+
+
+def defined(name: str) -> dict[str, TableDef]:
+    """The definitions of the tables of a story, where the format needs them."""
+    if FORMATS[name].read_support.discovery is not None:
+        return {}
+    return {f"GG.T{number}": TableDef(f"GG.T{number}", (Column("ID", key=1), Column("NAME"))) for number in range(7)}
 
 
 def story(tables: int = 7, rounds: int = 12) -> Iterator[Operation]:
@@ -81,9 +102,10 @@ def story(tables: int = 7, rounds: int = 12) -> Iterator[Operation]:
 @pytest.mark.parametrize("name", ROUTED)
 def test_all_formats_with_a_router_give_the_same_output(name: str, tmp_path: Path) -> None:
     source = write_story(tmp_path / "story.json", story())
-    written, told = write_as(source, name, tmp_path / "written", "gg.handler.h.partitionByTable=false")
-    inputs = sorted(path for path in written.rglob("*") if path.is_file())
-    assert_same_output(inputs, tmp_path, *JSON_LINES, *PIPES, input_format=name, source=told)
+    written, told = write_as(source, name, tmp_path / "written", "partitionByTable=false")
+    (whole,) = (path for path in written.rglob("*") if path.is_file())
+    inputs = [whole, Path(shutil.copy(whole, tmp_path / "again"))]  # more than one split, of any layout
+    assert_same_output(inputs, tmp_path, *JSON_LINES, *PIPES, input_format=name, source=told, definitions=defined(name))
 
 
 def test_records_of_dms_give_the_same_output(tmp_path: Path) -> None:
@@ -161,6 +183,93 @@ def test_layouts_of_files(layout: str, tmp_path: Path) -> None:
     if layout == "small":
         paths = [write_lines(tmp_path / f"s{number:03}.json", [record]) for number, record in enumerate(records)]
     assert_same_output(paths, tmp_path, *JSON_LINES)
+
+
+def console(number: int, record: dict[str, Any] | bytes | None) -> bytes:
+    value = b"null" if record is None else record if isinstance(record, bytes) else json.dumps(record).encode()
+    return b'Partition:%d\tOffset:%d\t{"ID":"%d"}\t%s' % (number % 3, number, number, value)
+
+
+def kcat(number: int, record: dict[str, Any] | bytes | None) -> bytes:
+    value = None if record is None else record.decode() if isinstance(record, bytes) else json.dumps(record)
+    place = {"topic": "t", "partition": number % 3, "offset": number}
+    return json.dumps({**place, "key": f'{{"ID":"{number}"}}', "payload": value}).encode()
+
+
+@pytest.mark.parametrize("message", [console, kcat])
+@pytest.mark.parametrize("layout", ["lines", "array", "no-end"])
+def test_messages_of_kafka(message: Any, layout: str, tmp_path: Path) -> None:
+    records: list[Any] = lines()
+    for place, other in ((110, b"no JSON"), (77, None), (30, b'{"table":"GG.T1","op_type":"X"}'), (10, None)):
+        records.insert(place, other)
+    messages = [message(number, record) for number, record in enumerate(records)]
+    between = b",\n" if layout == "array" else b"\n"
+    inputs = []
+    for part in range(3):
+        data = between.join(messages[part::3])
+        if layout == "array" and message is kcat:
+            data = b"[" + data + b"]"
+        elif layout == "lines" or (message is console and layout == "array"):
+            data = data.replace(b",\n", b"\n") + b"\n"
+        inputs.append(tmp_path / f"{part}.txt")
+        inputs[-1].write_bytes(data)
+    out = assert_same_output(inputs, tmp_path, *JSON_LINES, *PIPES, quarantine=True)
+    assert manifest(out)["totals"]["other_records"] == {"tombstone": 2} and len(rejects(out)) == 4  # of two handlers
+
+
+@pytest.mark.parametrize("tail", [b'{"table":"GG.T1","op_ty', b"garbage", b"garbage\n", b'{"op_type":"I"}'])
+def test_the_last_records_of_files_are_damaged(tail: bytes, tmp_path: Path) -> None:
+    inputs = [write_lines(tmp_path / f"{part}.json", lines()[part::3]) for part in range(3)]
+    for path in inputs:
+        path.write_bytes(path.read_bytes() + tail)
+    whole = tail.endswith(b"}")  # what may be the start of a record is one at the end of its file alone
+    assert_same_output(inputs, tmp_path, *JSON_LINES, quarantine=True, routed=whole)
+
+
+XML_TAILS = [
+    b"<operation table='GG.T1' type='I' ts='2013-06-02 22:14:36.000000'><col",
+    b"garbage",
+    b"<operation table='GG.T1'>\n<?xml version='1.0'?>\n</operation>\n",
+    b"<operation table='GG.T1'><col name='ID'><after><![CDATA[</operation>]]></after></col></operation>\n",
+    b"<operation table='GG.T&amp;1' type='I'><!-- <operation> --><col name='ID'><after>1</after></col></operation>",
+    b"<operation type='I'></operation><other table='GG.T1' type='I'/>",
+]
+
+
+@pytest.mark.parametrize("tail", XML_TAILS)
+def test_odd_records_of_xml(tail: bytes, tmp_path: Path) -> None:
+    source = write_story(tmp_path / "story.json", story())
+    written, told = write_as(source, "xml", tmp_path / "written", "partitionByTable=false")
+    (whole,) = (path for path in written.rglob("*") if path.is_file())
+    data, inputs = whole.read_bytes(), [tmp_path / "0.xml", tmp_path / "1.xml"]
+    for number, path in enumerate(inputs):
+        path.write_bytes(data + tail * (1 + number))
+    with never_routed():
+        run_ggfmt(inputs, tmp_path / "in-order", *JSON_LINES, input_format="xml", source=told, quarantine=True)
+    with always_routed():
+        run_ggfmt(inputs, tmp_path / "by-table", *JSON_LINES, input_format="xml", source=told, quarantine=True)
+    assert outcome(tmp_path / "by-table") == outcome(tmp_path / "in-order")
+
+
+LINE_TAILS = [
+    b"I|GG.T1",
+    b"\n\n",
+    b"\xef\xbb\xbfI|GG.T1|2013-06-02 22:14:36.000000|t|p|1|n",
+    b"I|GG.\xff|a",
+    b"garbage",
+]
+
+
+@pytest.mark.parametrize("tail", LINE_TAILS)
+def test_odd_lines_of_delimited_text(tail: bytes, tmp_path: Path) -> None:
+    source = write_story(tmp_path / "story.json", story())
+    written, told = write_as(source, "delimitedtext", tmp_path / "written", "partitionByTable=false")
+    (whole,) = (path for path in written.rglob("*") if path.is_file())
+    inputs = [tmp_path / "0.txt", tmp_path / "1.txt"]
+    for path in inputs:
+        path.write_bytes(b"\xef\xbb\xbf" + whole.read_bytes() + tail)
+    given: dict[str, Any] = {"input_format": "delimitedtext", "source": told, "quarantine": True}
+    assert_same_output(inputs, tmp_path, *JSON_LINES, **given, definitions=defined("delimitedtext"))
 
 
 def test_definitions_of_some_tables(tmp_path: Path) -> None:

@@ -257,6 +257,11 @@ class Reader(ABC):
         """Yield the records that start in the `length` bytes from `start` (None: to the end). `stream` is at 0. Raises:
         SplitBoundaryError if the range alone does not show where records start; read the file as a whole."""
 
+    @staticmethod
+    def unwrapped(chunk: Chunk) -> Chunk:
+        """Return a chunk of messages, of a layout with an `envelope`, as a chunk of the records in them."""
+        return chunk
+
     @abstractmethod
     def read(self, chunk: Chunk) -> Iterator[Event]: ...
 
@@ -336,6 +341,14 @@ class Router(ABC):
 
     def __init__(self, catalog: Catalog, source: WriterSettings) -> None:
         self.tables = [""]
+        self._numbers = {"": 0}
+
+    def number(self, table: str) -> int:
+        """Return the number of a table, or of any other text that all records of one table have."""
+        number = self._numbers.setdefault(table, len(self.tables))
+        if number == len(self.tables):
+            self.tables.append(table)
+        return number
 
     @abstractmethod
     def route(self, chunk: Chunk) -> Routed:

@@ -19,7 +19,7 @@ import msgspec
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport
+from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, Routed, Unroutable
 from ggfmt.formats.avro.containers import CorruptContainerError, Header, read_header, split_blocks
 from ggfmt.formats.dts import KEYS_TAG, decode
 from ggfmt.formats.dts import files as dts_files
@@ -34,6 +34,7 @@ from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error
 from ggfmt.formats.records.reader import DialectReader, DialectTable
+from ggfmt.formats.records.routing import DialectRouter
 from ggfmt.formats.records.scanner import OddRecord, ScannedBatch, Scanner, Scanning, places_of
 from ggfmt.formats.records.statements import effects_of, statement
 from ggfmt.java.numbers import NOT_FINITE_TEXTS
@@ -435,11 +436,13 @@ _HELP = (
 
 
 class DtsScanner(Scanner):
-    def __init__(self, native: Any, row_only: bool, tokens: bool) -> None:
+    def __init__(self, native: Any, row_only: bool, tokens: bool, routes: bool = False) -> None:
         ops = b"".join(_LETTERS.get(operation, _COUNTED) for operation in OPERATIONS)
         sources = tuple(source.encode() for source in SOURCE_TYPES)
         rules = scanner.image_rules()
         super().__init__(native.DtsScanner(WORDS, sources, ops, *_charsets(), rules, row_only, tokens), tokens)
+        if routes:
+            self.route()
 
     def bind(self, identity: bytes, definition: TableDef, table: _Table, kinds: Sequence[Kind]) -> None:
         """Take records of an identity as operations of a definition, with the names of `table` and these kinds."""
@@ -511,8 +514,9 @@ class DtsScanning(Scanning):
             prefix = 0
         flat = places_of(places)
         while (number := self.ordinal - first) < len(spans):
-            taken, _, _, _, identity = scanner.native.scan_spans(data, flat, number, self.ordinal, prefix)
+            taken, _, _, notes, identity = scanner.native.scan_spans(data, flat, number, self.ordinal, prefix)
             self.ordinal += taken
+            self.know_tables(scanner.tables_in(notes, taken) if scanner.routes else None)
             if number + taken < len(spans):
                 start, end = spans[number + taken]
                 record, meaning = self.examined_at(chunk, start, end)
@@ -607,4 +611,24 @@ class DtsDiscovery(DtsScanning, DialectDiscovery):
             self.scanner.take(table)
 
 
-READ_SIDES = {"dts_avro": ReadSupport(DtsReader, DtsDiscovery)}
+class DtsRouter(DtsScanning, DialectRouter):
+    dialect = Dts
+    depends_on_facts = False
+    _dialect: Dts
+
+    def __init__(self, catalog: Catalog, source: WriterSettings) -> None:
+        super().__init__(catalog, source)
+        self.scanner = kernel(lambda native: DtsScanner(native, True, False, routes=True))
+
+    def route(self, chunk: Chunk) -> Routed:
+        if chunk.spans is None and not chunk.layout.splittable:
+            raise Unroutable  # a record of a block is in no file by itself
+        return super().route(chunk)
+
+    def learn(self, odd: OddRecord) -> None:
+        for item in odd.meaning if odd.identity is not None and self.scanner is not None else ():
+            if isinstance(item, Change) and self.scanner.bind_table(item.table, odd.identity, (), b"", 0, MICROS):
+                self.bound.append(self.number(item.table))
+
+
+READ_SIDES = {"dts_avro": ReadSupport(DtsReader, DtsDiscovery, DtsRouter)}

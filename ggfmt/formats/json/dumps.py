@@ -174,7 +174,7 @@ def plain_head(head: bytes) -> tuple[bytes, str | None]:
     chunk = Chunk("", layout.skipped, head[layout.skipped :], layout, last=False)
     if layout.envelope == LINES:
         chunk = replace(chunk, data=chunk.data[: chunk.data.rfind(b"\n") + 1] or chunk.data)
-    inner = _unwrapped(chunk)
+    inner = unwrapped(chunk)
     assert inner.spans is not None
     values = (b" ".join(inner.data[start:end].split(b"\n")) for start, end in inner.spans)
     return b"\n".join(values), NAMES[layout.envelope]
@@ -182,8 +182,7 @@ def plain_head(head: bytes) -> tuple[bytes, str | None]:
 
 def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
     """Yield chunks like `files.chunks`, of the records without their envelope."""
-    read = files.chunks(stream, file, start, length, layout)
-    return read if layout.envelope is None else map(_unwrapped, read)
+    return map(unwrapped, files.chunks(stream, file, start, length, layout))
 
 
 def key_names(key: bytes | None) -> tuple[str, ...]:
@@ -286,9 +285,9 @@ def _are_lines(head: bytes) -> bool:
 # Messages
 
 
-def _unwrapped(chunk: Chunk) -> Chunk:
+def unwrapped(chunk: Chunk) -> Chunk:
     """Return a chunk of messages as a chunk of their values, at the places of the messages."""
-    if chunk.problem is not None:
+    if chunk.problem is not None or chunk.layout.envelope is None:
         return chunk
     chunk, messages = _lines(chunk) if chunk.layout.envelope == LINES else _objects(chunk)
     assert chunk.spans is not None

@@ -28,6 +28,7 @@ from ggfmt.columnar.timestamps import micros_text
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Drop, Event, Layout, ReadSupport, Reject, Remark, UnknownTable
+from ggfmt.formats.json import dumps
 from ggfmt.formats.json import files as json_files
 from ggfmt.formats.json.shapes import Undescribed, Unexplained, follow, wider
 from ggfmt.formats.json.values import json_members
@@ -186,6 +187,8 @@ class DialectReader(BatchingReader[DialectTable], Scanning):
     @classmethod
     def chunks(cls, stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
         return cls.dialect.chunks(stream, file, start, length, layout)
+
+    unwrapped = staticmethod(dumps.unwrapped)
 
     def spans(self, chunk: Chunk) -> Spans:
         return self.dialect.spans(chunk)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from ggfmt.columnar.columns import int64s
+from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.reading import Chunk, Routed, Router, Unroutable
 from ggfmt.formats.records.dialect import (
@@ -21,7 +23,7 @@ from ggfmt.formats.records.dialect import (
     examined_one,
 )
 from ggfmt.formats.records.roles import NO_RECORDS, Grammar
-from ggfmt.formats.records.scanner import MAX_GRAMMARS, ROUTES, JsonScanner, OddRecord, Scanning
+from ggfmt.formats.records.scanner import DEFINITIONS, MAX_GRAMMARS, JsonScanner, OddRecord, Scanning
 from ggfmt.kernels import kernel
 from ggfmt.model.table import Catalog, TableDef
 
@@ -30,41 +32,50 @@ class DialectRouter(Scanning, Router):
     """The scanner finds the table of records whose identity it knows; other records are decoded."""
 
     dialect: ClassVar[type[Dialect]]
+    depends_on_facts: ClassVar[bool] = True  # while a dialect lacks facts, it does not know the tables of records
     scanner: Any = None
 
     def __init__(self, catalog: Catalog, source: WriterSettings) -> None:
         super().__init__(catalog, source)
         self._dialect = self.dialect(source, with_tokens=False)
         self._dialect.trusted = catalog.trusted
-        self._numbers = {"": 0}  # of tables
         self._grammar: Grammar | None = None
         self._grammars_left = MAX_GRAMMARS
+        self.bound = array("q", [0])  # the number of the table, by its number in the notes of the scanner
         if self.dialect.scanned:
             self._use_scanner(self._dialect.first_grammar() or NO_RECORDS)
 
     def route(self, chunk: Chunk) -> Routed:
         """Raises: Unroutable if a record has several tables, or its table depends on other records."""
-        if chunk.wrapped is not None or chunk.problem is not None or chunk.layout.keys:
+        if chunk.problem is not None or chunk.layout.keys:
             raise Unroutable
         self.ordinal = 0
         self._cut = chunk
         self._starts: pa.Int64Array | None = None
         self._found: list[pa.Int64Array] = []
         if self.pauses():
-            self._cut, records = decode_records(self._dialect, chunk)
-            self._found.append(int64s(array("q", map(self._table_of, classify_records(self._dialect, records)))))
+            self._cut, decoded = decode_records(self._dialect, chunk)
+            self._found.append(int64s(array("q", map(self._table_of, classify_records(self._dialect, decoded)))))
         else:
             for odd in self.odd_records(chunk):
                 self.ordinal += 1
                 self._found.append(int64s(array("q", [self._table_of(odd.meaning)])))
-                self._learn(odd)
-        if self._dialect.lacking:
+                self.learn(odd)
+        if self.depends_on_facts and self._dialect.lacking:
             raise Unroutable
-        spans = self._spans(self._cut) if self._starts is None else ()
-        return Routed(self._cut, self._starts, spans, pa.concat_arrays(self._found or [int64s(array("q"))]))
-
-    def _spans(self, chunk: Chunk) -> Sequence[tuple[int, int]]:
-        return self.spans(chunk) if chunk.spans is None else chunk.spans
+        records: Chunk = self._cut
+        starts = self._starts
+        if chunk.wrapped is not None:
+            records = replace(chunk.wrapped.chunk, input=chunk.input)
+            assert records.spans is not None
+            if not records.layout.array:
+                starts = int64s(array("q", (start for start, _ in records.spans)))
+        tables = pa.concat_arrays(self._found or [int64s(array("q"))])
+        if starts is None:
+            return Routed(records, None, self.spans(records) if records.spans is None else records.spans, tables)
+        if not records.data.endswith(b"\n"):
+            records = replace(records, data=records.data + b"\n")  # the line of another file may follow
+        return Routed(records, starts, (), tables)
 
     def spans(self, chunk: Chunk) -> Sequence[tuple[int, int]]:
         return self.dialect.spans(chunk)
@@ -81,10 +92,12 @@ class DialectRouter(Scanning, Router):
 
     def know_tables(self, tables: pa.Int64Array | None) -> None:
         if tables is not None and len(tables):
-            self._found.append(int64s(self._bound).take(tables))
+            self._found.append(int64s(self.bound).take(tables))
 
     def _table_of(self, meaning: Examination) -> int:
         """Return the number of the table of a record by its classification; 0 for a record without a table."""
+        if isinstance(meaning, Diagnostic) and meaning.code == "GG302":
+            raise Unroutable  # another record would follow the part of one at the end of a file
         tables = set()
         for item in meaning if isinstance(meaning, list) else ():
             if isinstance(item, Change):
@@ -93,21 +106,19 @@ class DialectRouter(Scanning, Router):
                 tables.add(item.table.full_name)
         if len(tables) > 1:
             raise Unroutable
-        name = tables.pop() if tables else ""
-        if name not in self._numbers:
-            self._numbers[name] = len(self.tables)
-            self.tables.append(name)
-        return self._numbers[name]
+        return self.number(tables.pop() if tables else "")
 
     def _use_scanner(self, grammar: Grammar) -> None:
         self._grammar = grammar
-        self._bound = array("q")  # the number of the table by its number in the scanner
+        self.bound = array("q", [0])
         self.scanner = None
         if self._grammars_left:
             self._grammars_left -= 1
-            self.scanner = kernel(lambda native: JsonScanner(native, grammar, False, False, False, ROUTES))
+            self.scanner = kernel(
+                lambda native: JsonScanner(native, grammar, False, False, False, DEFINITIONS, routes=True)
+            )
 
-    def _learn(self, odd: OddRecord) -> None:
+    def learn(self, odd: OddRecord) -> None:
         """Let the scanner find the table of records like this one, which became operations, from now on if it can."""
         if not isinstance(odd.meaning, list) or not odd.meaning or not isinstance(odd.meaning[0], Change):
             return
@@ -117,7 +128,7 @@ class DialectRouter(Scanning, Router):
         elif grammar is not None and odd.identity is not None and self.scanner is not None:
             name = odd.meaning[0].table
             if not self.scanner.bind_alias(odd.identity, name) and self.scanner.bind(odd.identity, TableDef(name, ())):
-                self._bound.append(self._numbers[name])
+                self.bound.append(self.number(name))
 
 
 def router_of(dialect: type[Dialect]) -> type[Router]:

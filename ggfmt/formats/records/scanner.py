@@ -32,11 +32,11 @@ from ggfmt.model.table import TableDef
 # with 0 alone, which leaves a column to the images: after images have no value of it, before images no NULL.
 IN_AFTER, IN_BEFORE, NOT_NAMED, LEFT_OUT = 1, 2, 4, 8
 
-# The purpose of a scanner: to take operations; only to check that images show no new columns or kinds of values, and to
-# note the order of columns; or only to find the table of each record.
-ROWS, DEFINITIONS, ROUTES = range(3)
+# The purpose of a scanner: to take operations; or only to check that images show no new columns or kinds of values, and
+# to note the order of columns.
+ROWS, DEFINITIONS = range(2)
 
-_TABLE_SHIFT = 40  # of the number of a table, in a note of ROUTES, above the start of the record
+_TABLE_SHIFT = 40  # of the number of a table, in a note of a scanner that routes, above the start of the record
 
 _LONG_BYTES = 8
 MAX_GRAMMARS = 16  # if records of so many kinds alternate in a file, whole chunks are as fast
@@ -136,7 +136,7 @@ class ScanResult(NamedTuple):
     start, end  the place of the odd record that ended the scan; the end of the data if there is no odd record
     identity    the identity of the odd record, if no table is bound to it
     starts      the places of the records taken; empty for a scan of spans
-    tables      for ROUTES, the numbers of their tables
+    tables      for a scanner that routes, the numbers of their tables
     """
 
     taken: int
@@ -152,15 +152,34 @@ class Scanner:
 
     places  the places of the slots in `ScannedBatch.slots`, by name
     notes   the places of notes there, and the names of the members that they count
+    routes  scans make no rows, and only find the table of each record
     """
 
     notes: Sequence[tuple[int, str]] = ()
+    routes = False
 
     def __init__(self, native_scanner: Any, with_tokens: bool, places: Mapping[str, int] | None = None) -> None:
         self.native = native_scanner
         self._with_tokens = with_tokens
         self._places = places or {}
         self._numbers: dict[str, int] = {}
+
+    def route(self) -> None:
+        """Only find the table of each record from now on."""
+        self.native.route()
+        self.routes = True
+
+    def tables_in(self, notes: Any, taken: int) -> pa.Int64Array:
+        """Return the numbers of the tables of records in the notes of a scanner that routes.
+
+        The number is 0 for a record without a table, else one more than the number that the kernel gave to the table.
+        """
+        return pc.shift_right(columns.scanned_int64s(notes, taken), _TABLE_SHIFT)
+
+    def starts_in(self, notes: Any, taken: int) -> pa.Int64Array:
+        """Return the starts of records that are in the notes of a scan."""
+        noted = columns.scanned_int64s(notes, taken)
+        return pc.bit_wise_and(noted, (1 << _TABLE_SHIFT) - 1) if self.routes else noted
 
     def bind_table(self, table: str, *description: Any) -> bool:
         """Take the records that `description` says, by the arguments of the kernel's `bind`, as operations of a table.
@@ -212,9 +231,11 @@ class JsonScanner(Scanner):
         with_tokens: bool,
         purpose: int = ROWS,
         shows_rows: bool = False,
+        routes: bool = False,
     ) -> None:
-        """`native`: the module of kernels; `shows_rows`: as in `Dialect`. If `row_only`, an update is odd if its after
-        image lacks a column that changed."""
+        """`native`: the module of kernels; `shows_rows`: as in `Dialect`; `routes`: only find the table of each record,
+        with the purpose `DEFINITIONS`. If `row_only`, an update is odd if its after image lacks a column that changed.
+        """
         members = grammar.members if with_tokens else _without_tokens(grammar.members)
         ops = {text.encode(): _op(meaning, with_tokens) for text, meaning in grammar.ops.items() if is_plain(text)}
         row_token = grammar.row_token.encode() if grammar.row_token is not None and with_tokens else None
@@ -226,7 +247,8 @@ class JsonScanner(Scanner):
             with_tokens,
             {name: place for place, (name, full_name) in enumerate(slots) if full_name is None},
         )
-        self._purpose = purpose
+        if routes:
+            self.route()
         self.notes = [(place, full_name) for place, (_, full_name) in enumerate(slots) if full_name is not None]
         self._columns: dict[str, tuple[str, ...]] = {}
         self._room = MAX_IDENTITIES
@@ -279,22 +301,16 @@ class JsonScanner(Scanner):
         """Take consecutive records from a place on, up to an odd one; `ordinal` belongs to the first record."""
         taken, start, _, notes, identity = self.native.scan(data, place, -1, ordinal)
         ends = int.from_bytes(memoryview(notes)[taken * _LONG_BYTES :], "little") or len(data)
-        return ScanResult(taken, start, ends, identity, *self._noted(notes, taken))
+        tables = self.tables_in(notes, taken) if self.routes else None
+        return ScanResult(taken, start, ends, identity, self.starts_in(notes, taken), tables)
 
     def scan_spans(self, data: bytes, spans: array[int], first: int, ordinal: int) -> ScanResult:
         """Take records from the record `first` on, up to an odd one; in `spans`, starts and ends alternate."""
         taken, start, _, notes, identity = self.native.scan_spans(data, spans, first, ordinal)
         place = 2 * (first + taken)
         end = spans[place + 1] if place < len(spans) else len(data)
-        starts, tables = self._noted(notes, taken if self._purpose == ROUTES else 0)
-        return ScanResult(taken, start, end, identity, starts, tables)
-
-    def _noted(self, notes: Any, taken: int) -> tuple[pa.Int64Array, pa.Int64Array | None]:
-        """Return the starts of records, and for ROUTES the numbers of their tables."""
-        noted = columns.scanned_int64s(notes, taken)
-        if self._purpose != ROUTES:
-            return noted, None
-        return pc.bit_wise_and(noted, (1 << _TABLE_SHIFT) - 1), pc.shift_right(noted, _TABLE_SHIFT)
+        tables = self.tables_in(notes, taken) if self.routes else None
+        return ScanResult(taken, start, end, identity, self.starts_in(b"", 0), tables)
 
 
 class OddRecord(NamedTuple):

@@ -14,8 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO, ClassVar
 
 import fastavro
+import pyarrow as pa
 from fastavro.types import Schema as FastSchema
 
+from ggfmt.columnar.columns import int64s
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api import reading
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
@@ -43,7 +45,7 @@ class _Table(HeldTable):
 
 
 class AvroReader(BatchingReader[_Table]):
-    """Base of both readers. No batch spans two chunks. `max_rows` limits a batch; 0 for no limit."""
+    """Base of both readers. `max_rows` limits a batch; 0 for no limit."""
 
     max_rows: ClassVar[int] = 0
     scanner: MessageScanner | None = None
@@ -62,7 +64,6 @@ class AvroReader(BatchingReader[_Table]):
         self._spans = reading.Spans()
         self.know_spans(self._spans)
         yield from self.messages(chunk)
-        yield from self.drain(True)
 
     def spans(self, chunk: reading.Chunk) -> Spans:
         return self._spans
@@ -315,7 +316,7 @@ class AvroStreamReader(AvroReader):
             name = yield from self._scanned(stream, chunk.data)
             if (start := stream.tell()) >= len(chunk.data):
                 break
-            message = self._message(stream)
+            message = self.read_message(stream)
             if isinstance(message, Diagnostic):
                 # Go on at the next delimiter, or at the end.
                 place = chunk.data.find(self._delimiter, start) if self._delimiter else -1
@@ -355,7 +356,7 @@ class AvroStreamReader(AvroReader):
         assert self.scanner is not None
         self.scanner.limit(held.definition.full_name, self.max_rows - len(held.operations))
 
-    def _message(self, stream: io.BytesIO) -> tuple[Plan, dict[str, Any]] | Diagnostic:
+    def read_message(self, stream: io.BytesIO) -> tuple[Plan, dict[str, Any]] | Diagnostic:
         try:
             payload: io.BytesIO = stream
             if self._wrapper is None:
@@ -404,9 +405,52 @@ class AvroOpReader(AvroStreamReader):
     by_image = True
 
 
+class AvroStreamRouter(reading.Router):
+    """Passes over messages by the schemas of their tables."""
+
+    reader: ClassVar[type[AvroStreamReader]]
+
+    def __init__(self, catalog: Catalog, source: WriterSettings) -> None:
+        super().__init__(catalog, source)
+        self._reader = self.reader(catalog, Projection(), source)
+        self._bound = array("q", [0])  # the number of the table, by its number in the notes of the scanner
+        if self._reader.scanner is not None:
+            self._reader.scanner.route()
+
+    def route(self, chunk: reading.Chunk) -> reading.Routed:
+        scanner, stream, size = self._reader.scanner, io.BytesIO(chunk.data), len(chunk.data)
+        starts, tables = [int64s(array("q"))], [int64s(array("q"))]
+        while stream.tell() < size:
+            name = None
+            if scanner is not None:
+                taken, place, _, notes, name = scanner.native.scan(chunk.data, stream.tell(), -1, 0)
+                starts.append(scanner.starts_in(notes, taken))
+                tables.append(int64s(self._bound).take(scanner.tables_in(notes, taken)))
+                stream.seek(place)
+                if place == size:
+                    break
+            starts.append(int64s(array("q", [stream.tell()])))
+            message = self._reader.read_message(stream)
+            if isinstance(message, Diagnostic):
+                raise reading.Unroutable  # what follows decides where it ends
+            table = message[0].table.full_name
+            tables.append(int64s(array("q", [self.number(table)])))
+            if scanner is not None and name is not None and scanner.bind(name, message[0]):
+                self._bound.append(self.number(table))
+        return reading.Routed(chunk, pa.concat_arrays(starts), (), pa.concat_arrays(tables))
+
+
+class AvroRowRouter(AvroStreamRouter):
+    reader = AvroRowReader
+
+
+class AvroOpRouter(AvroStreamRouter):
+    reader = AvroOpReader
+
+
 READ_SIDES = {
-    "avro_row": reading.ReadSupport(AvroRowReader),
-    "avro_op": reading.ReadSupport(AvroOpReader),
+    "avro_row": reading.ReadSupport(AvroRowReader, router=AvroRowRouter),
+    "avro_op": reading.ReadSupport(AvroOpReader, router=AvroOpRouter),
     "avro_row_ocf": reading.ReadSupport(AvroRowContainerReader, ContainerDiscovery),
     "avro_op_ocf": reading.ReadSupport(AvroOpContainerReader, ContainerDiscovery),
 }

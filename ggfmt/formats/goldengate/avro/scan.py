@@ -48,10 +48,10 @@ class MessageScanner(Scanner):
             return False
         self._asked.add(table)
         try:
-            made = programs.program(plan.decode, _uses(plan, self._tokens))
+            made = programs.program(plan.decode, {} if self.routes else _uses(plan, self._tokens))
         except REFUSALS:  # the exact reader reads this schema
             return False
-        if self.bind_table(table, identity, made, len(plan.table.columns), _SLOTS):
+        if self.bind_table(table, identity, made, 0 if self.routes else len(plan.table.columns), _SLOTS):
             self._tables.append(table)
         return self.binds(table)
 

@@ -17,11 +17,11 @@ from typing import Any, BinaryIO, NamedTuple
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import StringMapArray, as_strings, string_maps
+from ggfmt.arrow.arrays import StringMapArray, as_strings, non_null_values, string_maps
 from ggfmt.columnar.columns import int64s, texts, token_maps
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Context, Projection, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, Source
+from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, Routed, Router, Source, Unroutable
 from ggfmt.formats.goldengate.delimited import Cell, DelimitedOptions, Part
 from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS, Roles
 from ggfmt.formats.goldengate.options import op_keys, op_kinds
@@ -532,4 +532,37 @@ def _by_bytes(chunk: Chunk) -> bool:
     return chunk.layout.by_bytes
 
 
-READ_SIDES = {"delimitedtext": ReadSupport(DelimitedTextReader), "delimitedtext_op": ReadSupport(DelimitedTextReader)}
+class DelimitedTextRouter(Router):
+    """Finds the table of each line by the fields with its name, without a look at the others."""
+
+    def __init__(self, catalog: Catalog, source: WriterSettings) -> None:
+        super().__init__(catalog, source)
+        options = source.options
+        self._codec = _codec(source)
+        self._between = options.field_delimiter
+        step = 1 + options.include_meta_column_names
+        self._name = [place * step + step - 1 for place in Roles.of(options.metadata(source.context)).name]
+
+    def route(self, chunk: Chunk) -> Routed:
+        behind = chunk.layout.delimiter
+        exact = self._codec == "utf-8" or (behind.isascii() and self._between.isascii())
+        if chunk.problem is not None or not _by_bytes(chunk) or not exact or not self._between or not self._name:
+            raise Unroutable
+        data = chunk.data if chunk.data.endswith(behind) else chunk.data + behind
+        lines = pc.split_pattern(pa.array([data], pa.binary()), behind.decode()).flatten()[:-1]
+        sizes = pc.add(pc.binary_length(lines).cast(pa.int64()), len(behind))
+        starts = pc.subtract(pc.cumulative_sum(sizes), sizes)
+        fields = pc.split_pattern(lines, self._between, max_splits=max(self._name) + 1)
+        named = pc.greater(pc.list_value_length(fields), max(self._name))
+        parts = [pc.list_element(fields.filter(named), place) for place in self._name]
+        names = pc.binary_join_element_wise(*parts, b".").dictionary_encode()
+        numbers = int64s(array("q", map(self._number_of, non_null_values(names.dictionary)))).take(names.indices)
+        tables = pc.replace_with_mask(int64s(array("q", bytes(8 * len(lines)))), named, numbers)
+        return Routed(replace(chunk, data=data), starts, (), tables)
+
+    def _number_of(self, name: bytes) -> int:
+        return self.number(name.removeprefix(BOM_UTF8).decode(self._codec, "surrogateescape"))
+
+
+_SUPPORT = ReadSupport(DelimitedTextReader, router=DelimitedTextRouter)
+READ_SIDES = {"delimitedtext": _SUPPORT, "delimitedtext_op": _SUPPORT}

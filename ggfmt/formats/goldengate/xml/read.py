@@ -6,8 +6,9 @@ Every message lists all columns of its table in order, so that a different list 
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, BinaryIO
 
@@ -21,7 +22,7 @@ from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSetting
 from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.xml import records as xml_records
-from ggfmt.formats.goldengate.xml.records import XmlRecord, find_layout, plain_prolog, record_at, records
+from ggfmt.formats.goldengate.xml.records import XmlRecord, find_layout, named_records, plain_prolog, record_at, records
 from ggfmt.formats.records.batching import BatchingReader, HeldTable
 from ggfmt.formats.records.problems import legal_values, name_problem, unknown_column
 from ggfmt.formats.records.scanner import ScannedBatch, Scanner
@@ -373,4 +374,15 @@ class XmlDiscovery(reading.ChangeDiscovery):
                     self.found.append(reading.SchemaChange.met(table, chunk, record.start))
 
 
-READ_SIDES = {"xml": reading.ReadSupport(XmlReader, XmlDiscovery)}
+class XmlRouter(reading.Router):
+    def route(self, chunk: reading.Chunk) -> reading.Routed:
+        if chunk.problem is not None:
+            raise reading.Unroutable
+        places, tables = array("q"), array("q")
+        for start, name in named_records(chunk):
+            places.append(start)
+            tables.append(self.number(name.decode("utf-8", "surrogateescape")))
+        return reading.Routed(replace(chunk, data=chunk.data + b"\n"), int64s(places), (), int64s(tables))
+
+
+READ_SIDES = {"xml": reading.ReadSupport(XmlReader, XmlDiscovery, XmlRouter)}

@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import Any, BinaryIO, NamedTuple
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.reading import HEAD_OF_LONG, Chunk, Layout, record_size_error
+from ggfmt.formats.api.reading import HEAD_OF_LONG, Chunk, Layout, Unroutable, record_size_error
 from ggfmt.java.charsets import can_decode, codec_of
 from ggfmt.java.text import InvalidValueError
 from ggfmt.kernels.primitives import occurrences
@@ -38,6 +38,7 @@ _MARKS = {
 _WIDE = ("UTF-32LE", "UTF-32BE", "UTF-16LE", "UTF-16BE")
 _DECLARED = re.compile(r"""\s*<\?xml\s[^>]*?encoding\s*=\s*["']([^"']*)["']""")
 _PLAIN_PROLOG = re.compile(rb"[ \t\r\n]*(<\?xml[^<>]*\?>)")
+_NAMED = re.compile(rb"""<operation\s[^<>]*?\btable\s*=\s*["']([^<>"'&]+)["']""")
 _LONGEST_END_TAG = 64
 _LONGEST_TAG = 4096
 _REASON_CHARACTERS = 120
@@ -128,8 +129,8 @@ class Markup:
         self.opening = compiled(b"|".join(b"(%s)" % opening for opening in openings))
         self.restart = compiled(literal("\n") + b"(?=%s*(?:%s|%s))" % (between, literal("<?xml"), start))
         self.closings = {number: text.encode(codec) for number, text in ((2, "]]>"), (3, "-->"), (4, "?>"))}
-        self.end_tag, self.section, self.comment, self.question, self.declaration = (
-            text.encode(codec) for text in ("</operation", "<![CDATA[", "<!--", "<?", "<?xml")
+        self.start_tag, self.end_tag, self.section, self.comment, self.question, self.declaration = (
+            text.encode(codec) for text in ("<operation", "</operation", "<![CDATA[", "<!--", "<?", "<?xml")
         )
 
     def text(self, data: bytes) -> str:
@@ -242,6 +243,44 @@ def records(chunk: Chunk, start: int = 0) -> list[XmlRecord]:
     markup = markup_of(chunk.layout.charset)
     whole = _all_at_once(chunk.data, start, chunk.layout, markup)
     return whole if whole is not None else list(_one_by_one(chunk.data, start, chunk.layout, markup))
+
+
+def named_records(chunk: Chunk) -> Iterator[tuple[int, bytes]]:
+    """Yield the start of each record of a chunk, and the text of its `table` as written, empty without one.
+
+    Elements are only searched for their tags. If one may be damaged or has other markup in it, all are parsed. Raises:
+    Unroutable if the end of a damaged record is that of the file, or the charset has characters of several bytes.
+    """
+    assert isinstance(chunk.layout, XmlLayout)
+    markup = markup_of(chunk.layout.charset)
+    if markup.width > 1:
+        raise Unroutable
+    found = _by_tags(chunk.data, markup)
+    if found is not None:
+        yield from found
+        return
+    for start, end, content in records(chunk):
+        damaged = isinstance(content, Diagnostic)
+        if damaged and end == len(chunk.data):
+            raise Unroutable
+        yield start, b"" if damaged else (content.get("table") or "").encode()
+
+
+def _by_tags(data: bytes, markup: Markup) -> list[tuple[int, bytes]] | None:
+    """Return the records of data in which start tags and end tags alternate; None for other data."""
+    found = []
+    position = prologs = 0
+    while (start := markup.end_of_white(data, position)) != len(data):
+        inside = markup.start_of_element(data, start)
+        tag = None if inside is None else _NAMED.match(data, inside)
+        close = None if tag is None else markup.end.search(data, tag.end())
+        if tag is None or close is None:
+            return None
+        prologs += inside != start
+        position = close.end()
+        found.append((start, tag[1]))
+    marks = markup.start_tag, markup.end_tag, markup.question, b"<!"
+    return found if [occurrences(data, mark) for mark in marks] == [len(found), len(found), prologs, 0] else None
 
 
 def record_at(chunk: Chunk, start: int) -> XmlRecord:
