@@ -9,6 +9,7 @@ comes together.
 from __future__ import annotations
 
 import logging
+import math
 import threading
 from array import array
 from bisect import bisect_right
@@ -16,6 +17,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
+from operator import add
+from struct import Struct
 from typing import Any
 from zlib import crc32
 
@@ -49,36 +52,34 @@ log = logging.getLogger("ggfmt")
 
 MIN_OPERATIONS = 1000  # of a table in a split: if there are more, it is faster to read without this pass
 MIN_TABLES = 8
+MAX_PAIRS = 100_000  # of a table and a split: each takes some 3 kB of the driver's memory
 BUCKET_BYTES = 48 << 20  # a reader keeps 64 MB before it makes small batches of all tables
 MAX_BUCKETS = 512
-RUN_BYTES = 32 << 20  # records that a task keeps until it writes them
+RUN_BYTES = 32 << 20  # records that a task keeps until it sorts and packs them
+SEGMENT_BYTES = 32 << 20  # packed records that a task keeps until it writes them
 CHUNK_BYTES = 1 << 20
 _MAX_SPLITS, _MAX_RANGES, _HEAD_BYTES = 16, 8, 256 << 10  # that the driver reads, to find how many tables there are
 _SAMPLE_BYTES = 16 << 20  # of all heads; some files are a single chunk
 _COMPRESSION = 8  # typical ratio of compressed change files
 
+INDEX = "index"  # a file with an entry for the blocks of each bucket in each segment
+_ENTRY = Struct("<QQQQ")  # ordinal of the split, attempt, first byte, number of bytes
+
 _EXACT = {b"spans": b"1"}  # the metadata of blocks with nothing between records
-
-
-@dataclass(frozen=True)
-class Block:
-    """Some records of a bucket: `size` bytes at `place` of a staged file, as an Arrow stream."""
-
-    location: Location
-    place: int
-    size: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class RoutedRange(Range):
     """The records of a bucket, or of a part of one, in the order of the inputs. They start in a range of the inputs.
 
-    blocks   as `Block`s
+    scratch  the directory of the files of the first pass
+    index    where the file `INDEX` has the entries of the range: the first byte, and the number of bytes
     layouts  of the inputs: the index of the first input of each layout, and the layout
-    held     bytes of records
+    held     approximate bytes of records
     """
 
-    blocks: Sequence[Block]
+    scratch: Location
+    index: tuple[int, int]
     layouts: Sequence[tuple[int, Layout]]
     held: int
 
@@ -90,15 +91,20 @@ class RoutedRange(Range):
         """Yield chunks of about `CHUNK_BYTES`; each has records of one layout."""
         held: list[pa.Table] = []
         size = 0
-        for table in map(_read, self.blocks):
-            for part in _pieces(table):
-                if held and (size >= CHUNK_BYTES or self._kind(part) != self._kind(held[0])):
-                    yield reader.unwrapped(self._chunk(held))
-                    held, size = [], 0
-                held.append(part)
-                size += part.nbytes
+        for part in self._pieces():
+            if held and (size >= CHUNK_BYTES or self._kind(part) != self._kind(held[0])):
+                yield reader.unwrapped(self._chunk(held))
+                held, size = [], 0
+            held.append(part)
+            size += part.nbytes
         if held:
             yield reader.unwrapped(self._chunk(held))
+
+    def _pieces(self) -> Iterator[pa.Table]:
+        for ordinal, attempt, place, size in _ENTRY.iter_unpack(_read(self.scratch.child(INDEX), *self.index)):
+            for records in _streams(_read(_staged_file(self.scratch, ordinal, attempt), place, size)):
+                step = max(1, len(records) * CHUNK_BYTES // max(records.nbytes, 1))
+                yield from (records.slice(start, step) for start in range(0, len(records), step))
 
     def _kind(self, records: pa.Table) -> tuple[bool, Layout]:
         """Return whether nothing is between records, and their layout."""
@@ -124,15 +130,21 @@ class RoutedRange(Range):
         return Chunk(file, offset, data, layout, spans, number, origins=origins)
 
 
-def _read(block: Block) -> pa.Table:
-    with block.location.open_file() as stream:
-        stream.seek(block.place)
-        return pa.ipc.open_stream(stream.read_buffer(block.size)).read_all()
+def _staged_file(scratch: Location, ordinal: int, attempt: int) -> Location:
+    return scratch.child(f"{ordinal:06d}-{attempt}")
 
 
-def _pieces(records: pa.Table) -> Iterator[pa.Table]:
-    step = max(1, len(records) * CHUNK_BYTES // max(records.nbytes, 1))
-    return (records.slice(start, step) for start in range(0, len(records), step))
+def _read(location: Location, place: int, size: int) -> pa.Buffer:
+    with location.open_file() as stream:
+        stream.seek(place)
+        return stream.read_buffer(size)
+
+
+def _streams(data: pa.Buffer) -> Iterator[pa.Table]:
+    """Yield the tables of Arrow streams that follow each other."""
+    source = pa.BufferReader(data)
+    while source.tell() < data.size:
+        yield pa.ipc.open_stream(source).read_all()
 
 
 class RoutedSplits:
@@ -166,19 +178,19 @@ class RoutedSplits:
 
 @dataclass
 class RoutedSplit:
-    """The outcome of a task of the first pass.
+    """The outcome of a task of the first pass. It has some 2 kB for each 200 MB of records.
 
-    location    of its file; None if the split has no records
-    runs        for each run, where the blocks of all buckets start in the file, and the end of the last one (uint64)
-    sizes       bytes of records, by bucket (uint64)
+    attempt     in the name of its file
+    segments    of the file, in which buckets follow each other: for each bucket, the bytes of its blocks (uint32)
+    held        bytes of records, before compression
     crossed     the index of an input in which a record crosses the end of a range
     unroutable  the records cannot be divided by table
     abend       the reason why an input cannot be read
     """
 
-    location: Location | None = None
-    runs: Sequence[bytes] = ()
-    sizes: bytes = b""
+    attempt: int = 0
+    segments: bytes = b""
+    held: int = 0
     crossed: int | None = None
     unroutable: bool = False
     abend: Diagnostic | None = None
@@ -194,12 +206,13 @@ def route_split(job: ReadJob, buckets: int, scratch: Location, split: Split, att
         assert side.router is not None
         _of_thread.router, _of_thread.scratch = side.router(job.catalog, job.source), scratch
     router: Router = _of_thread.router
-    writer = _BlockWriter(buckets, scratch.child(f"{split.ordinal:06d}-{attempt}"))
+    writer = _BlockWriter(buckets, _staged_file(scratch, split.ordinal, attempt))
     try:
         for part in split.ranges:
             for chunk in part.chunks(side.reader):
                 writer.add(router.route(chunk), router.tables, part)
-        return writer.close()
+        segments, held = writer.close()
+        return RoutedSplit(attempt, segments, held)
     except SplitBoundaryError:
         return RoutedSplit(crossed=part.input.index)
     except Unroutable:
@@ -214,9 +227,9 @@ class _BlockWriter:
         self._location = location
         self._stream: pa.NativeFile | None = None
         self._bucket_of = array("q", [0])  # by number of table
-        self._sizes = array("Q", bytes(8 * buckets))
-        self._runs: list[bytes] = []
-        self._place = 0
+        self._blocks: list[list[pa.Buffer]] = [[] for _ in range(buckets)]  # of the next segment
+        self._packed = self._total = 0  # bytes of these blocks, and of all records
+        self._segments = array("I")
         self._kind: tuple[bool, Layout] | None = None  # of the records that it keeps, as `RoutedRange` reads them
         self._clear()
 
@@ -276,32 +289,43 @@ class _BlockWriter:
         ends = array("q", bytes(8 * self._buckets))
         for found in pc.value_counts(buckets):
             ends[found["values"].as_py()] = found["counts"].as_py()
-        places, start = array("Q", [self._place]), 0
+        start = 0
         for bucket, count in enumerate(ends):
             if count:
-                self._write(bucket, sorted_run.slice(start, count))
+                self._pack(bucket, sorted_run.slice(start, count))
                 start += count
-            places.append(self._place)
-        self._runs.append(places.tobytes())
+        if self._packed >= SEGMENT_BYTES:
+            self._write()
 
-    def _write(self, bucket: int, records: pa.Table) -> None:
+    def _pack(self, bucket: int, records: pa.Table) -> None:
         sink = pa.BufferOutputStream()
         options = pa.ipc.IpcWriteOptions(compression="lz4")
         with pa.ipc.new_stream(sink, records.schema, options=options) as stream:
             stream.write_table(records)
-        data = sink.getvalue()
+        block = sink.getvalue()
+        self._blocks[bucket].append(block)
+        self._packed += block.size
+        self._total += records["record"].nbytes
+
+    def _write(self) -> None:
+        if not self._packed:
+            return
         if self._stream is None:
             self._stream = self._location.create()
-        self._stream.write(data)
-        self._place += len(data)
-        self._sizes[bucket] += records["record"].nbytes
+        for blocks in self._blocks:
+            self._segments.append(sum(block.size for block in blocks))
+            for block in blocks:
+                self._stream.write(block)
+            blocks.clear()
+        self._packed = 0
 
-    def close(self) -> RoutedSplit:
+    def close(self) -> tuple[bytes, int]:
+        """Return the segments of the file, and the bytes of records."""
         self._flush()
-        if self._stream is None:
-            return RoutedSplit()
-        self._stream.close()
-        return RoutedSplit(self._location, self._runs, self._sizes.tobytes())
+        self._write()
+        if self._stream is not None:
+            self._stream.close()
+        return self._segments.tobytes(), self._total
 
 
 # The driver
@@ -332,6 +356,8 @@ def has_many_tables(job: ReadJob, inputs: Sequence[PlannedInput], cut: Cut) -> b
             return False
         pairs += len(tables)
         seen += 1
+    if pairs > seen and pairs * splits > MAX_PAIRS * seen:
+        return True
     if pairs < MIN_TABLES * seen:
         return False
     operations = sum(map(_expanded, inputs)) * records / size / splits
@@ -377,9 +403,7 @@ def route(
             break
         cut.read_whole(crossed)
     limit = max(BUCKET_BYTES, total // least) if runner.parallelism > 1 else None
-    layouts = _layouts(inputs)
-    ranges = [list(_parts(bucket, cut.all, outcomes, layouts, limit)) for bucket in range(buckets)]
-    routed = RoutedSplits(ranges)
+    routed = RoutedSplits(_with_index(scratch, cut.all, outcomes, buckets, _layouts(inputs), limit))
     log.info("divided %s by table into %s", counted(len(cut.all), "split"), counted(len(routed.all), "split"))
     return routed
 
@@ -393,29 +417,54 @@ def _layouts(inputs: Sequence[PlannedInput]) -> list[tuple[int, Layout]]:
     return layouts
 
 
-def _parts(
-    bucket: int,
+def _with_index(
+    scratch: Location,
     splits: Sequence[Split],
     outcomes: Sequence[RoutedSplit],
+    buckets: int,
     layouts: Sequence[tuple[int, Layout]],
     limit: int | None,
-) -> Iterator[RoutedRange]:
-    """Yield the ranges of a bucket; each has at most about `limit` bytes."""
-    first: Range | None = None
-    blocks: list[Block] = []
-    held = 0
+) -> list[list[RoutedRange]]:
+    """Write `INDEX`, with the blocks of each bucket. Return the ranges of the buckets, of about `limit` bytes each."""
+    sizes, places = array("I"), array("q")  # of all segments; and where the blocks of the next bucket start in them
+    files: list[tuple[int, int]] = []
     for split, outcome in zip(splits, outcomes, strict=True):
-        size = int.from_bytes(outcome.sizes[8 * bucket : 8 * bucket + 8], "little")
-        if not size or outcome.location is None:
-            continue
-        if first is not None and limit is not None and held + size > limit:
-            yield RoutedRange(first.input, first.start, None, blocks=tuple(blocks), layouts=layouts, held=held)
-            first, blocks, held = None, [], 0
-        first = first or split.first
-        held += size
-        for run in outcome.runs:
-            start, end = array("Q", run[8 * bucket : 8 * bucket + 16])
-            if end > start:
-                blocks.append(Block(outcome.location, start, end - start))
-    if first is not None:
-        yield RoutedRange(first.input, first.start, None, blocks=tuple(blocks), layouts=layouts, held=held)
+        sizes.frombytes(outcome.segments)
+        place = 0
+        for start in range(len(files) * buckets, len(sizes), buckets):
+            files.append((split.ordinal, outcome.attempt))
+            places.append(place)
+            place += sum(sizes[start : start + buckets])
+    growth = sum(outcome.held for outcome in outcomes) / max(sum(sizes), 1)
+    found: list[list[RoutedRange]] = []
+    with scratch.child(INDEX).create() as stream:
+        for bucket in range(buckets):
+            column = sizes[bucket::buckets]
+            found.append([])
+            for part in _parts(column, math.inf if limit is None else limit / growth):
+                entries = b"".join(_ENTRY.pack(*files[number], places[number], column[number]) for number in part)
+                index = stream.tell(), len(entries)
+                stream.write(entries)
+                first = splits[files[part[0]][0]].first
+                held = int(growth * sum(column[number] for number in part))
+                made = RoutedRange(
+                    first.input, first.start, None, scratch=scratch, index=index, layouts=layouts, held=held
+                )
+                found[-1].append(made)
+            places = array("q", map(add, places, column))
+    return found
+
+
+def _parts(sizes: Sequence[int], limit: float) -> Iterator[list[int]]:
+    """Yield the numbers of segments with blocks of some sizes, about `limit` bytes at a time."""
+    part: list[int] = []
+    held = 0
+    for number, size in enumerate(sizes):
+        if part and held + size > limit:
+            yield part
+            part, held = [], 0
+        if size:
+            part.append(number)
+            held += size
+    if part:
+        yield part
