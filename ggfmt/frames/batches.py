@@ -81,6 +81,7 @@ class _Part:
     range: Range
     first: int
     in_blocks: bool
+    routed: bool
 
     @property
     def file(self) -> str:
@@ -220,7 +221,7 @@ class _Frames:
 
     def _start(self, part: Range, chunk: Chunk) -> None:
         in_blocks = chunk.data.startswith(MAGIC) and not part.input.layout.splittable
-        self._parts.append(_Part(part, self.reader.next_ordinal, in_blocks))
+        self._parts.append(_Part(part, self.reader.next_ordinal, in_blocks, chunk.origins is not None))
 
     def _why(self, reject: Reject) -> Abend:
         if reject.of_unknown_table and not self.job.settled:
@@ -339,7 +340,10 @@ class LocatedBatch:
     @property
     def seq(self) -> pa.Int64Array:
         parts = [part for part, _ in self._stretches]
-        files = self._numbers([part.range.input.index << FILE_BITS for part in parts])
+        if any(part.routed for part in parts):
+            files = pc.shift_left(self._reader.inputs(self._all), FILE_BITS)
+        else:
+            files = self._numbers([part.range.input.index << FILE_BITS for part in parts])
         if any(part.in_blocks for part in parts):
             in_blocks = self._by_part([part.in_blocks for part in parts], pa.bool_())
             numbers = pc.subtract(self._all, self._numbers([part.first for part in parts]))

@@ -203,8 +203,7 @@ def route_split(job: ReadJob, buckets: int, scratch: Location, split: Split, att
     """Write the records of a split by bucket. An odd error is left to the pass that reads."""
     side = FORMATS[job.input_format].read_support.by(job.source)
     if getattr(_of_thread, "scratch", None) != scratch:
-        assert side.router is not None
-        _of_thread.router, _of_thread.scratch = side.router(job.catalog, job.source), scratch
+        _of_thread.router, _of_thread.scratch = _router(job), scratch
     router: Router = _of_thread.router
     writer = _BlockWriter(buckets, _staged_file(scratch, split.ordinal, attempt))
     try:
@@ -219,6 +218,14 @@ def route_split(job: ReadJob, buckets: int, scratch: Location, split: Split, att
         return RoutedSplit(unroutable=True)
     except Abend as error:
         return RoutedSplit(abend=error.diagnostics[0])
+
+
+def _router(job: ReadJob) -> Router:
+    make = FORMATS[job.input_format].read_support.by(job.source).router
+    assert make is not None
+    router = make(job.catalog, job.source)
+    router.statements = job.statements
+    return router
 
 
 class _BlockWriter:
@@ -338,7 +345,7 @@ def has_many_tables(job: ReadJob, inputs: Sequence[PlannedInput], cut: Cut) -> b
     splits = len(cut.all)
     if splits < 2 or side.router is None:
         return False
-    router = side.router(job.catalog, job.source)
+    router = _router(job)
     size = records = pairs = seen = 0
     for split in cut.all[:: -(-splits // _MAX_SPLITS)]:
         if size >= _SAMPLE_BYTES:

@@ -44,7 +44,11 @@ class ReadOutcome(Protocol):
     undefined: bool  # the task met a table or a metadata record that no definition describes
     crossed: int | None  # the index of an input in which a record crosses the end of a range
     stopped: bool  # another task had found a reason to stop, so that this one read nothing
-    operations: Counter[tuple[str, str]]  # how many operations it read, by any key; empty where the sink does not count
+    operations: Counter[tuple[str, str]]  # how many operations it read, by table and type, if the sink counts them
+
+    @property
+    def names(self) -> Collection[str]:
+        """The tables whose operations it read."""
 
 
 MAX_NAMES = 10  # of tables, in a help text
@@ -176,7 +180,7 @@ class Scan:
                 found = discover(replace(job, routed=True), routed, runner, tracker)
                 watch.lap(DISCOVERY)
                 found, outcomes = self._read(found, sink, runner, tracker, watch, routed, from_head)
-                routed.check([{table for table, _ in outcome.operations} for outcome in outcomes])
+                routed.check([outcome.names for outcome in outcomes])
                 if not any(outcome.abend for outcome in outcomes):  # the first one, which the loop below finds, counts
                     return found, outcomes
             except Unroutable:

@@ -43,6 +43,7 @@ class ReadJob:
     reason: str = ""  # why the input format was taken, with the place that shows it
     selection: TableSelection = ALL_TABLES  # the tables whose operations are read
     routed: bool = False  # a task reads the operations of some tables, whatever was between them
+    statements: bool = False  # statements that drop or create tables are operations
 
     def catalog_at(self, split: Split) -> Catalog:
         return self.catalog.with_tables(event.table for event in self.events[: self.epoch_at(split)])

@@ -39,7 +39,7 @@ from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.results import unfit_help
 from ggfmt.rows.table_stats import TableStats
 from ggfmt.rows.tables import RowTable, Types, of_base, tables_of, with_base_columns, with_base_numbers
-from ggfmt.sinks.messages.rejects import RejectFiles
+from ggfmt.sinks.messages.rejects import RejectFiles, in_input_order
 from ggfmt.sinks.messages.sink import TaskOutcome, in_task
 from ggfmt.sinks.messages.staging import StagedFile
 
@@ -100,6 +100,10 @@ class StagedSplit(TaskOutcome):
     rejects: list[StagedFile] = field(default_factory=list)
     rejected: Counter[str] = field(default_factory=Counter)
     warnings: list[Diagnostic] = field(default_factory=list)
+
+    @property
+    def names(self) -> Collection[str]:
+        return self.tables
 
 
 @dataclass
@@ -232,7 +236,8 @@ def piece_count(size: int) -> int:
 
 def stage_operations(scan: Scan, sink: RowSink, runner: Runner, tracker: ProgressTracker | None = None) -> StagedInput:
     """Read all operations of a scan. Raises: Abend for what cannot be read, UsageError GG551 as `tables_of`."""
-    job, outcomes = scan.run(scan.job, sink, runner, tracker)
+    job = replace(scan.job, statements=True)
+    job, outcomes = scan.run(job, sink, runner, tracker, scratch=sink.directory.child("routed"))
     warn_of_missing_kernels([outcome.kernels for outcome in outcomes])
     for table in job.catalog.tables():
         known = table.full_name in sink.tables or job.catalog.trusted.get(table.full_name)
@@ -241,7 +246,10 @@ def stage_operations(scan: Scan, sink: RowSink, runner: Runner, tracker: Progres
                 "table %s skipped: its columns are unknown; add a definition with `--definitions`",
                 visible(table.full_name),
             )
-    return merge_outcomes(job, sink.tables, outcomes, sink.buckets, scan.files)
+    found = merge_outcomes(job, sink.tables, outcomes, sink.buckets, scan.files)
+    if job.routed:
+        found.rejects = in_input_order(found.rejects, sink.directory, ROWS_HANDLER, found.files)
+    return found
 
 
 def merge_outcomes(
@@ -257,6 +265,8 @@ def merge_outcomes(
         found.warnings += outcome.warnings
         for name, part in outcome.tables.items():
             found.staged.setdefault(name, StagedTable()).merge(part)
+    numbers = {file: number for number, file in enumerate(found.files)}
+    found.warnings.sort(key=lambda warning: (numbers.get(warning.span.file or "", -1), warning.span.offset or 0))
     for warning in found.warnings[:MAX_WARNINGS]:
         log.warning("%s", visible(str(warning)))
     if len(found.warnings) > MAX_WARNINGS:

@@ -6,12 +6,12 @@ import gzip
 import json
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from round_trips import Operation, write_as, write_story
+from routed import always_routed, never_routed
 from runs import JSON_LINES, PIPES, manifest, metadata, operation, run_ggfmt, snapshot, write_lines
 from scanners import without_kernels
 
@@ -22,32 +22,10 @@ from ggfmt.formats.api.format import DEFAULT_SETTINGS
 from ggfmt.formats.api.reading import Chunk, Layout
 from ggfmt.model.selection import TableSelection
 from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
-from ggfmt.reading import routing
 from ggfmt.reading.runner import InThreads
 
 ROUTED = [name for name, format in FORMATS.items() if format.reads and format.read_support.router and format.writes]
 TIMES = ("seconds", "seconds_in_tasks", "seconds_by_step")
-
-
-@contextmanager
-def always_routed(**limits: int) -> Iterator[list[int]]:
-    """Divide all records of inputs with several splits; yield the number of buckets of each run."""
-    found: list[int] = []
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in {"MIN_TABLES": 0, "MIN_OPERATIONS": 1 << 60, "BUCKET_BYTES": 2000, **limits}.items():
-            patch.setattr(routing, name, value)
-
-        def route(*given: Any, **named: Any) -> routing.RoutedSplits:
-            made = routing.route(*given, **named)
-            found.append(len(made.all))
-            return made
-
-        patch.setattr("ggfmt.reading.scan.route", route)
-        yield found
-
-
-def never_routed() -> Any:
-    return always_routed(MIN_TABLES=1 << 30)
 
 
 def rejects(out: Path) -> list[tuple[str, str, bytes]]:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from prove_rows import prove
+from routed import always_routed
 from rows_oracle import key_of
 from rows_proof import Answer, GgfmtEngine
 from sql_histories import History, deliver, history, write
@@ -86,6 +87,9 @@ def test_a_result_is_the_same_in_any_splits_and_buckets_and_alone(
     for one in several[:3]:
         write([[pair for pair in file if pair[0] is one] for file in files], tmp_path / one.table, Random(5))
         assert result(one.table) == {one.table: whole[one.table]}
+    with always_routed() as found:
+        assert result("by table", split_size=1000) == whole
+    assert found
     for name in SMALL:
         monkeypatch.setattr(f"ggfmt.rows.{name}", 500)
     assert result("cut", split_size=300) == whole

@@ -12,9 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 from contract import dms, dts
 from places import SHARED_DATA
+from routed import always_routed, never_routed
 from runs import manifest, write_lines
 
 import ggfmt
+from ggfmt.sinks.messages.rejects import read_rejects
 
 Row = dict[str, Any]
 CASE = SHARED_DATA / "cases" / "records" / "drop-table-canal.json"
@@ -99,6 +101,27 @@ def test_a_dropped_table_has_no_rows(tmp_path: Path, name: str) -> None:
     assert document["tables"]["d.t"]["operations"] == {"I": 2, "T": 1}
     assert sum(document["other_records"].values()) == 1
     assert document["warnings"] == []
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_statements_hold_where_records_are_divided_by_table(tmp_path: Path, name: str) -> None:
+    """A statement on several tables, or on a database, must come to all of them."""
+    before, statement, after = STORIES[name]
+    (tmp_path / "in").mkdir()
+    others = [json.loads(json.dumps(before).replace('"t"', f'"t{n}"').replace("d.t", f"d.t{n}")) for n in range(9)]
+    for number in range(2):
+        records = [*others, b"no JSON", statement if number else before, *others, after]
+        write_lines(tmp_path / "in" / f"{number}.json", records)
+    found = []
+    for way in (never_routed, always_routed):
+        with way() as buckets:
+            out = tmp_path / way.__name__
+            document, ids = consolidated(tmp_path / "in", out, split_size=500, on_reject="quarantine", order="input")
+        rejects = [(entry.file, entry.offset, entry.record) for entry in read_rejects(str(out), document)]
+        found.append((ids, document["warnings"], document["other_records"], rejects, document["rejects"]))
+    assert found[0] == found[1]
+    assert found[0][0]["d.t"] == ids_of(out, "d.t") and len(found[0][0]) == 10
+    assert bool(buckets) == (not any(word in name for word in ("database", "several")))
 
 
 def test_dms_drops_a_table(tmp_path: Path) -> None:

@@ -88,9 +88,8 @@ class Origins:
     def __getitem__(self, number: int) -> Origin:
         return Origin(*(column[number].as_py() for column in self.records.columns))
 
-    @property
-    def offsets(self) -> pa.Int64Array:
-        return narrow(combined(self.records.column("offset")), pa.Int64Array)
+    def column(self, name: str) -> pa.Int64Array:
+        return narrow(combined(self.records.column(name)).cast(pa.int64()), pa.Int64Array)
 
 
 @dataclass(frozen=True)
@@ -285,6 +284,10 @@ class Reader(ABC):
     def offsets(self, ordinals: pa.Int64Array) -> pa.Int64Array:
         """Return where records that were not flushed yet start, in bytes of their files. `ordinals` must not fall."""
 
+    def inputs(self, ordinals: pa.Int64Array) -> pa.Int64Array:
+        """Return the inputs of records as `offsets` does, if their chunks have `origins`."""
+        raise NotImplementedError
+
 
 class Discovery(ABC):
     """Collects the tables of a split: columns, types and keys. `every_shape` asks for all lists of columns."""
@@ -336,8 +339,11 @@ class Unroutable(Exception):
 class Router(ABC):
     """Finds the table of each record, and reads no columns.
 
-    tables  names; the first one, which is empty, stands for records without a table
+    tables      names; the first one, which is empty, stands for records without a table
+    statements  statements that drop or create tables go to these tables
     """
+
+    statements = False
 
     def __init__(self, catalog: Catalog, source: WriterSettings) -> None:
         self.tables = [""]

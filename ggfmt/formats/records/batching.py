@@ -182,23 +182,33 @@ class BatchingReader(Reader, Generic[Table]):
         return self.ordinal
 
     def offsets(self, ordinals: pa.Int64Array) -> pa.Int64Array:
+        return pa.concat_arrays([self._offsets_in(*stretch) for stretch in self._by_chunk(ordinals)])
+
+    def inputs(self, ordinals: pa.Int64Array) -> pa.Int64Array:
+        parts = []
+        for held, _, of_chunk in self._by_chunk(ordinals):
+            assert held.chunk.origins is not None
+            parts.append(held.chunk.origins.column("input").take(of_chunk))
+        return pa.concat_arrays(parts)
+
+    def _by_chunk(self, ordinals: pa.Int64Array) -> Iterator[tuple[_BufferedChunk, int, pa.Int64Array]]:
+        """Yield each chunk with some of the records, the number of its records so far, and their places in it."""
         numbers = non_null_values(ordinals)
-        parts, place = [], 0
+        place = 0
         index = bisect_right(self._chunks, numbers[0], key=lambda held: held.first) - 1
         while place < len(numbers):
             held = self._chunks[index]
             end = self._chunks[index + 1].first if index + 1 < len(self._chunks) else self.ordinal
             stop = bisect_left(numbers, end, place)
             if stop > place:
-                of_chunk = pc.subtract(ordinals.slice(place, stop - place), held.first)
-                chunk = held.chunk if held.chunk.wrapped is None else held.chunk.wrapped.chunk
-                if chunk.origins is None:
-                    starts = self._starts_of(held, end - held.first).take(of_chunk)
-                    parts.append(pc.add(starts, chunk.offset))
-                else:
-                    parts.append(chunk.origins.offsets.take(of_chunk))
+                yield held, end - held.first, pc.subtract(ordinals.slice(place, stop - place), held.first)
             place, index = stop, index + 1
-        return pa.concat_arrays(parts)
+
+    def _offsets_in(self, held: _BufferedChunk, count: int, places: pa.Int64Array) -> pa.Int64Array:
+        chunk = held.chunk if held.chunk.wrapped is None else held.chunk.wrapped.chunk
+        if chunk.origins is not None:
+            return chunk.origins.column("offset").take(places)
+        return pc.add(self._starts_of(held, count).take(places), chunk.offset)
 
     def _starts_of(self, held: _BufferedChunk, count: int) -> pa.Int64Array:
         """Return the starts in the data of the first `count` records of a chunk: the records read so far."""

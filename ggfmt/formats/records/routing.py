@@ -12,7 +12,7 @@ import pyarrow as pa
 from ggfmt.columnar.columns import int64s
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import WriterSettings
-from ggfmt.formats.api.reading import Chunk, Routed, Router, Unroutable
+from ggfmt.formats.api.reading import EVERY_TABLE_OF, Chunk, Routed, Router, Unroutable
 from ggfmt.formats.records.dialect import (
     Change,
     Dialect,
@@ -104,6 +104,10 @@ class DialectRouter(Scanning, Router):
                 tables.add(item.table)
             elif isinstance(item, RecordSchema):
                 tables.add(item.table.full_name)
+            elif self.statements:
+                tables.update(change.table for change in item.emptied)
+        if any(name.endswith(EVERY_TABLE_OF) for name in tables):
+            raise Unroutable
         if len(tables) > 1:
             raise Unroutable
         return self.number(tables.pop() if tables else "")

@@ -28,7 +28,7 @@ from ggfmt.sinks.messages.events import run_chains
 from ggfmt.sinks.messages.join import join_group, join_share, plan_groups, shares
 from ggfmt.sinks.messages.pipeline import HandlerOutput, Job
 from ggfmt.sinks.messages.preparation import PreparedRun
-from ggfmt.sinks.messages.rejects import MAX_SORTED_BYTES, RejectFiles
+from ggfmt.sinks.messages.rejects import in_input_order
 from ggfmt.sinks.messages.sink import SplitSink, TaskOutcome, TaskStopped, in_task
 from ggfmt.sinks.messages.staging import StagedFile
 
@@ -211,17 +211,10 @@ def collect_results(
 
 def _rejects(job: Job, outcomes: Sequence[TaskOutcome], inputs: Sequence[InputFile]) -> Iterator[StagedFile]:
     """Yield the files of rejects. Each file of reasons refers to the records in the file of the same number."""
-    numbers = {file.shown: number for number, file in enumerate(inputs)}
+    names = [file.shown for file in inputs]
     for target in job.targets:
-        parts = [outcome.written[target.handler].rejects for outcome in outcomes]
-        files = [file for part in parts for file in part]
-        if job.routed and sum(map(bool, parts)) > 1 and sum(file.size for file in files) <= MAX_SORTED_BYTES:
-            directory = Store(job.staging[target.root].child(f"rejects-{target.handler}"))
-            directory.make_directory("")
-            together = RejectFiles(directory, target.handler, 0)
-            together.add_in_order(files, numbers)
-            files = together.close()
-        yield from files
+        files = [file for outcome in outcomes for file in outcome.written[target.handler].rejects]
+        yield from in_input_order(files, job.staging[target.root], target.handler, names) if job.routed else files
 
 
 @dataclass(frozen=True)

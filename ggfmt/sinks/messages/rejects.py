@@ -22,6 +22,7 @@ from ggfmt.sinks.messages.staging import StagedFile, unique_name
 REASONS = "reasons.jsonl"
 FLUSH_BYTES = 1 << 20
 MAX_SORTED_BYTES = 256 << 20
+_FILES_OF_TASK = 2
 
 
 @dataclass(frozen=True)
@@ -62,27 +63,37 @@ class RejectFiles:
             "column": span.field,
             "position": span.position,
         }
-        self._add(record, {key: value for key, value in reason.items() if value is not None})
+        self.add_entry(record, {key: value for key, value in reason.items() if value is not None})
 
-    def _add(self, record: bytes, reason: dict[str, Any]) -> None:
+    def add_entry(self, record: bytes, reason: dict[str, Any]) -> None:
         reason |= {"record_offset": self._records.size, "record_length": len(record)}
         self._reasons.add(msgspec.json.encode(reason))
         self._records.add(record)
         self.by_code[reason["code"]] += 1
 
-    def add_in_order(self, files: Sequence[StagedFile], inputs: Mapping[str, int]) -> None:
-        """Add the rejected records of several tasks in the order of the `inputs`, which are numbers by shown name."""
-        found = [
-            (reason, record)
-            for records, reasons in zip(files[::2], files[1::2], strict=True)
-            for reason, record in _entries(reasons.location, records.location)
-        ]
-        found.sort(key=lambda entry: (inputs.get(entry[0].get("file", ""), -1), entry[0].get("offset", -1)))
-        for reason, record in found:
-            self._add(record, reason)
-
     def close(self) -> list[StagedFile]:
         return [self._records.close(), self._reasons.close()] if self.by_code else []
+
+
+def in_input_order(
+    files: Sequence[StagedFile], directory: Location, handler: str, inputs: Sequence[str]
+) -> list[StagedFile]:
+    """Return the files of rejects of several tasks, put together in the order of `inputs`, unless they are large."""
+    if len(files) <= _FILES_OF_TASK or sum(file.size for file in files) > MAX_SORTED_BYTES:
+        return list(files)
+    numbers = {name: number for number, name in enumerate(inputs)}
+    found = [
+        (reason, record)
+        for records, reasons in zip(files[::2], files[1::2], strict=True)
+        for reason, record in _entries(reasons.location, records.location)
+    ]
+    found.sort(key=lambda entry: (numbers.get(entry[0].get("file", ""), -1), entry[0].get("offset", -1)))
+    store = Store(directory.child(f"rejects-{handler}"))
+    store.make_directory("")
+    together = RejectFiles(store, handler, 0)
+    for reason, record in found:
+        together.add_entry(record, reason)
+    return together.close()
 
 
 class _LineFile:

@@ -289,6 +289,10 @@ class TaskOutcome(RecordCounts):
     steps: dict[str, float] = field(default_factory=dict)
     kernels: str = _KERNELS
 
+    @property
+    def names(self) -> Collection[str]:
+        return {table for table, _ in self.operations}
+
 
 def in_task(staging: Collection[Location], ordinal: int, work: Callable[[], TaskOutcome]) -> TaskOutcome:
     """Run one task, unless another task has left a stop file in the staging directories of the run."""
