@@ -8,10 +8,11 @@ import lzma
 import os
 import platform
 import traceback
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, BinaryIO, Literal, TypeAlias, TypeVar, cast
@@ -26,6 +27,8 @@ Compression: TypeAlias = Literal["gzip", "bz2", "xz", "zstd"]
 
 COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd"}
 BUFFER_BYTES = 1 << 20
+SMALL_BYTES, KEPT_BYTES = 256 << 10, 64 << 20  # of an object that is kept once it was read, and of all of them
+_LISTED_AT_ONCE = 1000  # objects, in one request
 _LOOKS_AT_ONCE, _LOOKS_IN_ONE_GO = 16, 10_000
 
 T = TypeVar("T")
@@ -99,6 +102,14 @@ def damage(error: Exception, kind: str) -> str:
     return f"the {kind} data is damaged, or followed by other data: {error}"
 
 
+@dataclass(frozen=True)
+class Listing:
+    """A listing of a store: its directory, and the number of the objects in it and below."""
+
+    top: Location
+    objects: int
+
+
 @dataclass(frozen=True, slots=True)
 class InputFile:
     """An input file."""
@@ -116,6 +127,8 @@ class InputFile:
     keys: tuple[str, ...] = ()  # the names of the columns in the keys of its messages, if a file beside it has the keys
     packing: Compression | None = None  # how it is compressed, if its name does not show it
     opened: Callable[[], BinaryIO] | None = None  # opens a file that is still being written, whose size is unknown
+    listing: Listing | None = None  # which has shown it
+    kept: bytes | None = field(default=None, compare=False, repr=False)  # all of it as stored, so that none opens it
 
     @property
     def compression(self) -> Compression | None:
@@ -205,23 +218,45 @@ def map_files(files: Sequence[InputFile], look: Callable[[InputFile], T]) -> Ite
             yield from map(look, some) if all(file.location.is_local for file in some) else threads.map(look, some)
 
 
+def small_objects(files: Sequence[InputFile]) -> set[Location]:
+    """Return which files are small objects, the first ones where not all of them fit into memory."""
+    small, room = set(), KEPT_BYTES
+    for file in files:
+        if not file.location.is_local and 0 < file.size <= min(SMALL_BYTES, room):
+            room -= file.size
+            small.add(file.location)
+    return small
+
+
+def keep(file: InputFile) -> InputFile:
+    """Return a small object with all of its bytes, which takes no more requests than to look at its head. Raises:
+    OSError, InputChangedError."""
+    with open_unchanged(replace(file, packed=False)) as stream:
+        return replace(file, kept=stream.read(file.size))
+
+
 def open_input(file: InputFile) -> BinaryIO:
     """Return the bytes of a file, decompressed; it can seek if the file is not compressed."""
-    if file.compression is None:
-        return _opened(file) if file.location.is_local else _buffered(file.location.open_file())
-    if file.compression == "bz2" or file.compression == "xz":
-        return _buffered(MultiMemberStream(_stored(file), file.compression))
-    return _buffered(pa.CompressedInputStream(_stored(file), file.compression))
+    return _decompressed(file, _stored(file))
 
 
-def _opened(file: InputFile) -> BinaryIO:
-    return file.opened() if file.opened is not None else open(file.location.path, "rb", buffering=BUFFER_BYTES)
-
-
-def _stored(file: InputFile) -> pa.NativeFile:
+def _stored(file: InputFile) -> BinaryIO | pa.NativeFile:
+    if file.kept is not None:
+        return io.BytesIO(file.kept)
     if file.location.is_local:
-        return pa.PythonFile(_opened(file), "r")  # type: ignore[arg-type]
-    return file.location.open_stream()
+        return file.opened() if file.opened is not None else open(file.location.path, "rb", buffering=BUFFER_BYTES)
+    # Arrow decompresses 64 KiB at a time, and each read of an object is a request.
+    return file.location.open_file() if file.compression is None else file.location.open_stream(BUFFER_BYTES)
+
+
+def _decompressed(file: InputFile, stored: BinaryIO | pa.NativeFile) -> BinaryIO:
+    if file.compression is None:
+        return _buffered(stored) if isinstance(stored, pa.NativeFile) else stored
+    if not isinstance(stored, pa.NativeFile):
+        stored = pa.PythonFile(stored, "r")  # type: ignore[arg-type]
+    if file.compression == "bz2" or file.compression == "xz":
+        return _buffered(MultiMemberStream(stored, file.compression))
+    return _buffered(pa.CompressedInputStream(stored, file.compression))
 
 
 def _buffered(raw: object) -> BinaryIO:
@@ -231,21 +266,75 @@ def _buffered(raw: object) -> BinaryIO:
 @contextmanager
 def open_unchanged(file: InputFile) -> Iterator[BinaryIO]:
     """Yield the bytes of a file that must not change from the plan of the run until it has been read. InputChangedError
-    where it is another one when it is opened, or at the end; OSError or ArrowException as reading gives."""
-    with open_input(file) as stream:
-        check_unchanged(file)  # after it is open: only then some network file systems look at it
+    where it is another one when it is opened, or at the end; OSError or ArrowException as reading gives.
+
+    An object of a store is not looked at again at the end: the run ends with `check_inputs_unchanged`.
+    """
+    stored = _stored(file)
+    with _decompressed(file, stored) as stream:
+        if file.location.is_local:
+            check_unchanged(file)  # after it is open: only then some network file systems look at it
+        elif isinstance(stored, pa.NativeFile):
+            _check_opened(file, stored)
         yield stream
-    check_unchanged(file)
+    if file.location.is_local:
+        check_unchanged(file)
+
+
+def _check_opened(file: InputFile, stored: pa.NativeFile) -> None:
+    """Check an object by what its store said when it was opened; ask again if it said too little."""
+    about = stored.metadata()
+    try:
+        moment = datetime.fromisoformat(about["Last-Modified"].decode().replace("Z", "+00:00"))
+        now = replace(file, size=int(about["Content-Length"]), modified=int(moment.timestamp()) * 1_000_000_000)
+    except (KeyError, ValueError):
+        check_unchanged(file)
+    else:
+        _compare(file, now)
 
 
 def check_unchanged(file: InputFile) -> None:
     """Raise InputChangedError if a file has changed since the run was planned; OSError if ggfmt cannot find out."""
+    if file.watched:
+        try:
+            _compare(file, stat_file(file.location, file.shown))
+        except FileNotFoundError:
+            _compare(file, None)
+
+
+def check_inputs_unchanged(files: Sequence[InputFile]) -> None:
+    """Abend GG310 if a file has changed since the run was planned. Objects that one listing has shown are listed again,
+    if that takes fewer requests than to ask for each."""
+    beside: dict[Listing | None, list[InputFile]] = defaultdict(list)
+    for file in files:
+        beside[file.listing if file.watched else None].append(file)
+    for listing, some in beside.items():
+        if listing is None or listing.objects >= _LISTED_AT_ONCE * len(some):
+            for _ in map_files(some, _check_one):
+                pass
+            continue
+        with unreadable_stops(listing.top.shown):
+            fs, inner = listing.top.file_system()
+            every = fs.get_file_info(pafs.FileSelector(inner, allow_not_found=True, recursive=True))
+        found = {info.path: info for info in every if info.type == pafs.FileType.File}
+        for file in some:
+            info = found.get(file.location.inner)
+            now = None if info is None else replace(file, size=info.size, modified=info.mtime_ns)
+            with unreadable_stops(file.shown):
+                _compare(file, now)
+
+
+def _check_one(file: InputFile) -> None:
+    with unreadable_stops(file.shown):
+        check_unchanged(file)
+
+
+def _compare(file: InputFile, now: InputFile | None) -> None:
+    """Raise InputChangedError if a watched file is now another one; None: it is gone."""
     if not file.watched:
         return
-    try:
-        now = stat_file(file.location, file.shown)
-    except FileNotFoundError:
-        raise InputChangedError("the input was removed while it was read") from None
+    if now is None:
+        raise InputChangedError("the input was removed while it was read")
     if now.size != file.size:
         raise InputChangedError(
             f"the input changed while it was read: it had {file.size} bytes, and has {now.size} now"

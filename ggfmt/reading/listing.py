@@ -24,7 +24,16 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, wi
 from ggfmt.formats.json.dumps import names_of_keys
 from ggfmt.java.text import visible
 from ggfmt.location import Location, StoreError
-from ggfmt.reading.files import InputFile, is_renumbered, local_state, map_files, not_found, open_input, unreadable
+from ggfmt.reading.files import (
+    InputFile,
+    Listing,
+    is_renumbered,
+    local_state,
+    map_files,
+    not_found,
+    open_input,
+    unreadable,
+)
 from ggfmt.reading.standard_input import ARGUMENT as STANDARD_INPUT
 
 log = logging.getLogger("ggfmt")
@@ -556,9 +565,10 @@ def _of_store(given: str, location: Location, left: _SkippedInputs, growing: boo
         pattern = location.path[len(top) + 1 :].split("/")
         below = replace(location, path=top)
         fs, inner = below.file_system()
-    found = _stored_below(below, inner, fs, left, pattern)
+    found, count = _stored_below(below, inner, fs, left, pattern)
     check_parts((path for path, _ in found), lambda path: _shown(below.child(path).address))
-    listed = [_stored(below.entry(path), item) for path, item in found]
+    listing = Listing(below, count)
+    listed = [_stored(below.entry(path), item, listing) for path, item in found]
     return _as_committed(output_at(below), below, listed, below == location, growing)
 
 
@@ -570,8 +580,9 @@ def _check_named(location: Location) -> None:
 
 def _stored_below(
     top: Location, inner: str, fs: pafs.FileSystem, left: _SkippedInputs, pattern: Sequence[str]
-) -> list[tuple[str, pafs.FileInfo]]:
-    """Return the files below a directory that a pattern matches, or all, and their paths from there."""
+) -> tuple[list[tuple[str, pafs.FileInfo]], int]:
+    """Return the files below a directory that a pattern matches, or all, with their paths from there, and the number of
+    all files below."""
     files, directories = entries_below(fs, inner)
     mark = f"/{METADATA_DIRECTORY}"
     outputs = {path.removesuffix(mark) for path in directories if path.endswith(mark)}
@@ -591,9 +602,9 @@ def _stored_below(
         elif is_worth_logging(part):
             hidden[_shown(top.child(part).address)] = None
     left.hidden += hidden
-    return found
+    return found, len(files)
 
 
-def _stored(location: Location, info: pafs.FileInfo) -> _ListedFile:
-    file = InputFile(location, info.size, _shown(location.address), info.mtime_ns)
+def _stored(location: Location, info: pafs.FileInfo, listing: Listing | None = None) -> _ListedFile:
+    file = InputFile(location, info.size, _shown(location.address), info.mtime_ns, listing=listing)
     return _ListedFile(file, location.canonical, location.key)

@@ -19,14 +19,14 @@ from typing import Protocol, TypeVar
 from ggfmt.diagnostics.codes import BAD_RECORDS
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError, suggestion
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
-from ggfmt.formats.api.reading import MAX_RECORD_BYTES, Unroutable
+from ggfmt.formats.api.reading import MAX_RECORD_BYTES, Layout, Unroutable
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.model.selection import ALL_TABLES, TableSelection
 from ggfmt.model.table import Catalog, TableDef, name_parts
 from ggfmt.options.value_types import Keys, key_of
 from ggfmt.reading.discovery import discover, discover_from_head
-from ggfmt.reading.files import InputFile, read_errors_stop
+from ggfmt.reading.files import InputFile, keep, map_files, read_errors_stop, small_objects, unreadable_stops
 from ggfmt.reading.listing import list_inputs
 from ggfmt.reading.progress import DISCOVERY, READING, ROUTING, ProgressTracker, Stopwatch
 from ggfmt.reading.recognition import PlannedInput, detect_format, layout_of, reader_of, with_defaults
@@ -104,23 +104,31 @@ class Scan:
         reader_of(self.input_format)  # which refuses an unknown format
         self.source = _with_keys(with_defaults(request.source, self.input_format), request.keys)
         self.reader = reader_of(self.input_format, self.source)
+        self._small = small_objects(files)
         self._inputs: dict[int, PlannedInput] = {}
 
     def input(self, index: int) -> PlannedInput:
-        if index not in self._inputs:
-            layout = layout_of(self.files[index], self.reader, self.source)
-            layout = replace(layout, max_record=self.request.max_record)
-            self._inputs[index] = PlannedInput(self.files[index], index, layout)
-        return self._inputs[index]
+        return self._planned([index])[0]
 
     def open_all(self) -> None:
         """Look at every file, so that one that cannot be read is found before the scan runs."""
-        for index in range(len(self.files)):
-            self.input(index)
+        self._planned(range(len(self.files)))
 
     @property
     def inputs(self) -> tuple[PlannedInput, ...]:
-        return tuple(map(self.input, range(len(self.files))))
+        return tuple(self._planned(range(len(self.files))))
+
+    def _planned(self, indices: Sequence[int]) -> list[PlannedInput]:
+        new = [index for index in indices if index not in self._inputs]
+        for index, (file, layout) in zip(new, map_files([self.files[index] for index in new], self._look), strict=True):
+            self._inputs[index] = PlannedInput(file, index, replace(layout, max_record=self.request.max_record))
+        return [self._inputs[index] for index in indices]
+
+    def _look(self, file: InputFile) -> tuple[InputFile, Layout]:
+        if file.location in self._small:
+            with unreadable_stops(file.shown):
+                file = keep(file)
+        return file, layout_of(file, self.reader, self.source)
 
     @property
     def size(self) -> int:

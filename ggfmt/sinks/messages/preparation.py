@@ -23,7 +23,8 @@ from ggfmt.location import Location, remedy, write_problem
 from ggfmt.model.table import Catalog
 from ggfmt.options.value_types import Replacements
 from ggfmt.reading.checkpoint import Checkpoint, open_checkpoint
-from ggfmt.reading.files import InputFile, check_unchanged, map_files, unreadable_stops
+from ggfmt.reading.files import InputFile
+from ggfmt.reading.files import check_inputs_unchanged as check_inputs_unchanged
 from ggfmt.reading.recognition import PlannedInput
 from ggfmt.reading.scan import Scan, ScanRequest
 from ggfmt.reading.standard_input import ARGUMENT as STANDARD_INPUT
@@ -282,15 +283,6 @@ def make_targets(settings: RunSettings) -> list[HandlerOutput]:
     if problems:
         raise ConfigurationError(*problems)
     return targets
-
-
-def check_inputs_unchanged(files: Sequence[InputFile]) -> None:
-    def check(file: InputFile) -> None:
-        with unreadable_stops(file.shown):
-            check_unchanged(file)
-
-    for _ in map_files(files, check):
-        pass
 
 
 def _check_inputs(files: Sequence[InputFile], root: Location, replaced: Collection[str]) -> None:
