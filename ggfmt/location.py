@@ -9,10 +9,11 @@ import errno
 import os
 import posixpath
 import re
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote, unquote
 
 import pyarrow as pa
@@ -20,6 +21,8 @@ import pyarrow.fs as pafs
 
 from ggfmt.diagnostics.diagnostic import credentials, without_credentials
 from ggfmt.network import refusal
+
+T = TypeVar("T")
 
 # The family of each URI scheme: several schemes of one store name the same files.
 SCHEMES = {"file": "file", **dict.fromkeys(("s3", "s3a", "s3n"), "s3"), **dict.fromkeys(("gs", "gcs"), "gs")}
@@ -44,7 +47,8 @@ _AZURE_KEY = re.compile(r":[^/@]*@")
 _PROBE_SECONDS = 4.0
 _CONTACT_SECONDS, _CONTACT_ATTEMPTS = 2.0, 2
 _CONNECT_SECONDS, _REQUEST_SECONDS = 3.0, 10.0
-_REQUEST_ATTEMPTS = 10  # with pauses that grow from fractions of a second to 20 seconds
+_REQUEST_ATTEMPTS = 10  # with pauses that double, from `_PAUSE_SECONDS` to 13 seconds
+_PAUSE_SECONDS = 0.025
 _GCS_SECONDS = "120"  # of attempts, with growing pauses too
 _HDFS_NEEDS = (
     "hdfs:// needs libhdfs of a Hadoop client and libjvm: set HADOOP_HOME (or ARROW_LIBHDFS_DIR), JAVA_HOME, and "
@@ -395,11 +399,26 @@ def _s3(root: str) -> tuple[pafs.FileSystem, str]:
             raise _silent(root, options.get("endpoint_override", "Amazon S3"), reason) from None
     if int(pa.__version__.partition(".")[0]) >= 21:
         options["allow_delayed_open"] = True  # one request for a small file, and not three
-    strategy = pafs.AwsStandardS3RetryStrategy(max_attempts=_REQUEST_ATTEMPTS)
     fs = pafs.S3FileSystem(
-        **options, connect_timeout=_CONNECT_SECONDS, request_timeout=_REQUEST_SECONDS, retry_strategy=strategy
+        **options,
+        connect_timeout=_CONNECT_SECONDS,
+        request_timeout=_REQUEST_SECONDS,
+        # The strategy "standard" would end all retries after the first hundred of a process.
+        retry_strategy=pafs.AwsDefaultS3RetryStrategy(max_attempts=_REQUEST_ATTEMPTS),
     )
     return fs, bucket
+
+
+def retried(read: Callable[[], T]) -> T:
+    """Call `read`, and again where Arrow does not try again: the text of an error is longer than what it reads."""
+    for attempt in range(_REQUEST_ATTEMPTS - 1):
+        try:
+            return read()
+        except OSError as error:
+            if "Failed to flush response stream" not in str(error):
+                raise
+        time.sleep(_PAUSE_SECONDS * 2**attempt)
+    return read()
 
 
 def _address(endpoint: str | None, default: str, port: int = 443) -> tuple[str, int]:

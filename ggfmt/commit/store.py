@@ -24,7 +24,7 @@ import pyarrow.fs as pafs
 
 from ggfmt.commit.names import METADATA_DIRECTORY, SUCCESS_FILE, counted
 from ggfmt.java.text import visible
-from ggfmt.location import Location, StoreError
+from ggfmt.location import Location, StoreError, retried
 
 BLOCK_BYTES = 4 << 20
 LINE_BUFFER_BYTES = 1 << 20
@@ -85,10 +85,13 @@ class Store:
         return str(info.path[len(self.path) :]).lstrip("/")
 
     def read(self, name: str) -> bytes | None:
-        if self.size(name) is None:
-            return None
-        with self.fs.open_input_stream(self.inner(name), compression=None) as stream:
-            return bytes(stream.read())
+        def whole() -> bytes:
+            with self.fs.open_input_stream(self.inner(name), compression=None) as stream:
+                return bytes(stream.read())
+
+        with suppress(FileNotFoundError):
+            return retried(whole)
+        return None
 
     @contextmanager
     def lines(self, name: str) -> Iterator[Iterator[bytes]]:

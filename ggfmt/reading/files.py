@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, without_credentials
-from ggfmt.location import Location, store_remedy
+from ggfmt.location import Location, retried, store_remedy
 
 Compression: TypeAlias = Literal["gzip", "bz2", "xz", "zstd"]
 
@@ -231,8 +231,12 @@ def small_objects(files: Sequence[InputFile]) -> set[Location]:
 def keep(file: InputFile) -> InputFile:
     """Return a small object with all of its bytes, which takes no more requests than to look at its head. Raises:
     OSError, InputChangedError."""
-    with open_unchanged(replace(file, packed=False)) as stream:
-        return replace(file, kept=stream.read(file.size))
+
+    def whole() -> bytes:
+        with open_unchanged(replace(file, packed=False)) as stream:
+            return stream.read(file.size)
+
+    return replace(file, kept=retried(whole))
 
 
 def open_input(file: InputFile) -> BinaryIO:

@@ -14,6 +14,7 @@ from ggfmt.formats.api.reading import Chunk, Layout, Reader
 from ggfmt.formats.json.dumps import plain_head
 from ggfmt.formats.json.files import UnsupportedMessages, find_layout, record_spans, unread
 from ggfmt.java.text import InvalidValueError, visible
+from ggfmt.location import retried
 from ggfmt.options.value_types import OpKey
 from ggfmt.reading.files import InputFile, open_input, unreadable_stops
 
@@ -224,8 +225,12 @@ def _ambiguity(source: WriterSettings, input_format: str) -> Diagnostic | None:
 
 
 def read_head(file: InputFile, size: int = HEAD_BYTES) -> bytes:
-    with unreadable_stops(file.shown), open_input(file) as stream:
-        return stream.read(size)
+    def head() -> bytes:
+        with open_input(file) as stream:
+            return stream.read(size)
+
+    with unreadable_stops(file.shown):
+        return retried(head)
 
 
 def refuse_unsupported(file: InputFile, head: bytes) -> None:

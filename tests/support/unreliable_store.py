@@ -8,16 +8,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+_OF_CONNECTION = ("expect", "transfer-encoding")
+
 
 class UnreliableStore:
-    """Passes requests on to the store at `port`, unless `answer(method, path, count)` returns a status.
+    """Passes requests on to the store at `port`, unless `answer(method, path, count)` returns a status, and `body`.
 
     `count`: how many requests with this method and path came before.
     """
 
-    def __init__(self, port: int, answer: Callable[[str, str, int], int | None]) -> None:
+    def __init__(self, port: int, answer: Callable[[str, str, int], int | None], body: bytes = b"") -> None:
         self._target = port
         self._answer = answer
+        self._body = body
         self._counts: dict[tuple[str, str], int] = {}
         self._lock = threading.Lock()
         store = self
@@ -41,7 +44,7 @@ class UnreliableStore:
         return self._server.server_address[1]
 
     def _pass_on(self, request: BaseHTTPRequestHandler) -> None:
-        body = request.rfile.read(int(request.headers.get("Content-Length") or 0))
+        body = _body(request)
         key = request.command, request.path.partition("?")[0]
         with self._lock:
             count = self._counts.get(key, 0)
@@ -49,12 +52,14 @@ class UnreliableStore:
         status = self._answer(*key, count)
         if status is not None:
             request.send_response(status)
-            request.send_header("Content-Length", "0")
+            request.send_header("Content-Length", str(len(self._body)))
             request.end_headers()
+            request.wfile.write(self._body if request.command != "HEAD" else b"")
             return
         connection = http.client.HTTPConnection("127.0.0.1", self._target, timeout=30)
         try:
-            connection.request(request.command, request.path, body, dict(request.headers))
+            headers = {name: value for name, value in request.headers.items() if name.lower() not in _OF_CONNECTION}
+            connection.request(request.command, request.path, body, headers)
             answer = connection.getresponse()
             data = answer.read()
         finally:
@@ -78,3 +83,14 @@ class UnreliableStore:
             self._server.shutdown()
             self._server.server_close()
             thread.join()
+
+
+def _body(request: BaseHTTPRequestHandler) -> bytes:
+    if request.headers.get("Transfer-Encoding") != "chunked":
+        return request.rfile.read(int(request.headers.get("Content-Length") or 0))
+    chunks = []
+    while size := int(request.rfile.readline(), 16):
+        chunks.append(request.rfile.read(size))
+        request.rfile.readline()
+    request.rfile.readline()
+    return b"".join(chunks)
