@@ -1,7 +1,8 @@
 """Directories on disks and in object stores, with the operations that a commit needs.
 
 A disk has directories and an atomic rename, and keeps what was synced. An object store has neither: an object exists,
-in full, once its stream is closed. To move an object, ggfmt copies it, compares the size and deletes the original.
+in full, once its stream is closed. To move an object, ggfmt lets the store copy it, in full or not at all, and deletes
+the original.
 """
 
 from __future__ import annotations
@@ -153,24 +154,25 @@ class Store:
             self.copy(source, self, target, size)
 
     def copy(self, source: str, into: Store, target: str, size: int) -> None:
-        """Copy a file of `size` bytes, within a store or into another. OSError if the copy has another size."""
+        """Copy a file of `size` bytes, within a store or into another. OSError if the copy is not whole."""
         if into is self and size <= COPIED_BY_THE_STORE:
             self.fs.copy_file(self.inner(source), self.inner(target))
-        else:
-            draft = _draft(source, target) if into.renames else target
-            into.make_directory(parent(target))
-            with (
-                self.fs.open_input_stream(self.inner(source), compression=None) as old,
-                into.fs.open_output_stream(into.inner(draft), compression=None) as new,
-            ):
-                while block := old.read(BLOCK_BYTES):
-                    new.write(block)
-            if into.renames:
-                into._sync(draft)
-                into._rename(draft, target)
-        copied = into.size(target)
+            return
+        draft = _draft(source, target) if into.renames else target
+        into.make_directory(parent(target))
+        copied = 0
+        with (
+            self.fs.open_input_stream(self.inner(source), compression=None) as old,
+            into.fs.open_output_stream(into.inner(draft), compression=None) as new,
+        ):
+            while block := old.read(BLOCK_BYTES):
+                new.write(block)
+                copied += len(block)
         if copied != size:
             raise OSError(f"the copy of `{source}` has {copied} bytes, not {size}")
+        if into.renames:
+            into._sync(draft)
+            into._rename(draft, target)
 
     def _rename(self, source: str, target: str) -> None:
         if not self.local and self.size(target) is not None:
@@ -178,7 +180,7 @@ class Store:
         self.fs.move(self.inner(source), self.inner(target))
 
     def delete(self, name: str) -> None:
-        if self.size(name) is not None:
+        if self.size(name) is not None:  # libhdfs has no error of its own for a file that is not there
             self.fs.delete_file(self.inner(name))
 
     def delete_tree(self, name: str) -> None:

@@ -10,7 +10,6 @@ import pickle
 import socket
 import subprocess
 import time
-from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -556,23 +555,3 @@ def test_a_store_that_does_not_answer_is_an_error_in_seconds(
         run([str(source)], f"s3a://bucket/out?scheme=http&endpoint_override=127.0.0.1:{closed}")
     assert f"127.0.0.1:{closed}" in _quickly(f"hdfs://127.0.0.1:{closed}/in", tmp_path)
     assert f"127.0.0.1:{closed}" in _quickly(f"gs://bucket/in?endpoint_override=127.0.0.1:{closed}", tmp_path)
-
-
-def requests_of_a_run(store: Store, name: str, files: int, tables: int) -> Counter[str]:
-    for number in range(files):
-        records = [operation(number, f"GG.T{table}") for table in range(tables)]
-        store.put(f"{name}/in/{number:02}.json", b"".join(json.dumps(record).encode() + b"\n" for record in records))
-    before = len(store.server.requests())
-    run([f"s3://{store.bucket}/{name}/in/"], f"s3://{store.bucket}/{name}/out")
-    found = store.server.requests()[before:]
-    assert not [path for _, path in found if "uploads" in path or "partNumber" in path]
-    return Counter("LIST" if "list-type" in path else method for method, path in found)
-
-
-def test_requests_do_not_rise_unnoticed(store: Store) -> None:
-    few, files, tables = (requests_of_a_run(store, f"{f}-{t}", f, t) for f, t in ((2, 2), (12, 2), (2, 12)))
-    of_file = {method: (files[method] - few[method]) / 10 for method in files}
-    of_table = {method: (tables[method] - few[method]) / 10 for method in tables}
-    assert of_table["PUT"] == 2, "a small file is one object in staging, and its copy"
-    assert sum(of_table.values()) <= 3
-    assert sum(of_file.values()) <= 10
