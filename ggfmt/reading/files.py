@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timezone
 from functools import lru_cache
 from typing import Any, BinaryIO, Literal, TypeAlias, TypeVar, cast
 
@@ -27,7 +27,7 @@ Compression: TypeAlias = Literal["gzip", "bz2", "xz", "zstd"]
 
 COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd"}
 BUFFER_BYTES = 1 << 20
-SMALL_BYTES, KEPT_BYTES = 256 << 10, 64 << 20  # of an object that is kept once it was read, and of all of them
+SMALL_BYTES, KEPT_BYTES = BUFFER_BYTES, 64 << 20  # of an object that is kept once it was read, and of all of them
 _LISTED_AT_ONCE = 1000  # objects, in one request
 _LOOKS_AT_ONCE, _LOOKS_IN_ONE_GO = 16, 10_000
 
@@ -289,7 +289,7 @@ def _check_opened(file: InputFile, stored: pa.NativeFile) -> None:
     """Check an object by what its store said when it was opened; ask again if it said too little."""
     about = stored.metadata()
     try:
-        moment = datetime.fromisoformat(about["Last-Modified"].decode().replace("Z", "+00:00"))
+        moment = datetime.strptime(about["Last-Modified"].decode(), "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
         now = replace(file, size=int(about["Content-Length"]), modified=int(moment.timestamp()) * 1_000_000_000)
     except (KeyError, ValueError):
         check_unchanged(file)
