@@ -90,7 +90,7 @@ class Store:
             with self.fs.open_input_stream(self.inner(name), compression=None) as stream:
                 return bytes(stream.read())
 
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError, NotADirectoryError):
             return retried(whole)
         return None
 

@@ -27,7 +27,7 @@ Compression: TypeAlias = Literal["gzip", "bz2", "xz", "zstd"]
 
 COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd"}
 BUFFER_BYTES = 1 << 20
-SMALL_BYTES, KEPT_BYTES = BUFFER_BYTES, 64 << 20  # of an object that is kept once it was read, and of all of them
+KEPT_BYTES = 64 << 20  # of all objects that are kept once they were read; each has at most `BUFFER_BYTES`
 _LISTED_AT_ONCE = 1000  # objects, in one request
 _LOOKS_AT_ONCE, _LOOKS_IN_ONE_GO = 16, 10_000
 
@@ -222,7 +222,7 @@ def small_objects(files: Sequence[InputFile]) -> set[Location]:
     """Return which files are small objects, the first ones where not all of them fit into memory."""
     small, room = set(), KEPT_BYTES
     for file in files:
-        if not file.location.is_local and 0 < file.size <= min(SMALL_BYTES, room):
+        if not file.location.is_local and 0 < file.size <= min(BUFFER_BYTES, room):
             room -= file.size
             small.add(file.location)
     return small
@@ -278,7 +278,7 @@ def open_unchanged(file: InputFile) -> Iterator[BinaryIO]:
     with _decompressed(file, stored) as stream:
         if file.location.is_local:
             check_unchanged(file)  # after it is open: only then some network file systems look at it
-        elif isinstance(stored, pa.NativeFile):
+        elif file.watched and isinstance(stored, pa.NativeFile):
             _check_opened(file, stored)
         yield stream
     if file.location.is_local:
@@ -301,20 +301,27 @@ def check_unchanged(file: InputFile) -> None:
     """Raise InputChangedError if a file has changed since the run was planned; OSError if ggfmt cannot find out."""
     if file.watched:
         try:
-            _compare(file, stat_file(file.location, file.shown))
+            now = stat_file(file.location, file.shown)
         except FileNotFoundError:
-            _compare(file, None)
+            now = None
+        _compare(file, now)
 
 
 def check_inputs_unchanged(files: Sequence[InputFile]) -> None:
     """Abend GG310 if a file has changed since the run was planned. Objects that one listing has shown are listed again,
     if that takes fewer requests than to ask for each."""
+
+    def check(file: InputFile) -> None:
+        with unreadable_stops(file.shown):
+            check_unchanged(file)
+
     beside: dict[Listing | None, list[InputFile]] = defaultdict(list)
     for file in files:
-        beside[file.listing if file.watched else None].append(file)
+        if file.watched:
+            beside[file.listing].append(file)
     for listing, some in beside.items():
         if listing is None or listing.objects >= _LISTED_AT_ONCE * len(some):
-            for _ in map_files(some, _check_one):
+            for _ in map_files(some, check):
                 pass
             continue
         with unreadable_stops(listing.top.shown):
@@ -328,15 +335,8 @@ def check_inputs_unchanged(files: Sequence[InputFile]) -> None:
                 _compare(file, now)
 
 
-def _check_one(file: InputFile) -> None:
-    with unreadable_stops(file.shown):
-        check_unchanged(file)
-
-
 def _compare(file: InputFile, now: InputFile | None) -> None:
-    """Raise InputChangedError if a watched file is now another one; None: it is gone."""
-    if not file.watched:
-        return
+    """Raise InputChangedError if a file is now another one; None: it is gone."""
     if now is None:
         raise InputChangedError("the input was removed while it was read")
     if now.size != file.size:

@@ -108,7 +108,7 @@ class Scan:
         self._inputs: dict[int, PlannedInput] = {}
 
     def input(self, index: int) -> PlannedInput:
-        return self._planned([index])[0]
+        return self._inputs.get(index) or self._planned([index])[0]
 
     def open_all(self) -> None:
         """Look at every file, so that one that cannot be read is found before the scan runs."""

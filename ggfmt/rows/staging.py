@@ -27,7 +27,7 @@ from ggfmt.frames.batches import DiscoveryRequiredError, FrameBoundaryError, loc
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.options.value_types import Keys, OnUnfit
-from ggfmt.reading.files import SMALL_BYTES, InputFile
+from ggfmt.reading.files import BUFFER_BYTES, InputFile
 from ggfmt.reading.progress import ProgressTracker
 from ggfmt.reading.runner import Runner, warn_of_missing_kernels
 from ggfmt.reading.scan import DefinitionsNeeded, Scan
@@ -489,7 +489,7 @@ def load(parts: Iterable[StagedPart]) -> Iterator[pa.RecordBatch]:
             by_file.setdefault(part.file, []).append(part.index)
     for file, indices in by_file.items():
         with file.open_file() as stream:
-            small = stream.size() <= SMALL_BYTES  # so that a store takes one request, and not one for each part
+            small = stream.size() <= BUFFER_BYTES  # so that a store takes one request, and not one for each part
             with pa.ipc.open_file(stream.read_buffer() if small else stream) as reader:
                 for index in sorted(indices):
                     yield reader.get_batch(index)

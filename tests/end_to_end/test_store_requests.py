@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import pickle
 import random
 import time
 from collections import Counter
@@ -22,7 +23,16 @@ from ggfmt import location
 from ggfmt.commit import store as output_store
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.location import Location
-from ggfmt.reading.files import InputChangedError, InputFile, check_inputs_unchanged, keep, open_input, open_unchanged
+from ggfmt.reading import files
+from ggfmt.reading.files import (
+    InputChangedError,
+    InputFile,
+    check_inputs_unchanged,
+    keep,
+    open_input,
+    open_unchanged,
+    small_objects,
+)
 from ggfmt.reading.listing import list_inputs
 from ggfmt.rows.staging import StagedPart, load
 
@@ -99,7 +109,7 @@ def test_a_compressed_object_is_read_in_large_pieces(store: Store) -> None:
 
 
 def put_later(store: Store, key: str, data: bytes) -> None:
-    """Replaces an object in a later second: stores tell no shorter times."""
+    """Replaces an object in a later second: times in stores have no smaller unit."""
     time.sleep(1.1)
     store.put(key, data)
 
@@ -218,6 +228,30 @@ def test_a_small_file_of_staged_operations_is_read_at_once(store: Store) -> None
     loaded: list[pa.RecordBatch] = []
     assert requests(store, lambda: loaded.extend(load(parts))) == {"HEAD": 1, "GET": 1}
     assert [batch["n"][0].as_py() for batch in loaded] == [1, 3]
+
+
+def test_an_object_that_is_kept_takes_no_request_wherever_it_is_read(store: Store) -> None:
+    store.put("in/a.json", b"12345")
+    store.put("in/b.json.gz", b"12345")  # which Arrow compresses
+    for file in list_inputs([f"s3://{store.bucket}/in"]):
+        kept = pickle.loads(pickle.dumps(keep(file)))
+        assert kept == file
+
+        def read(kept: InputFile = kept) -> None:
+            for opened in (open_input, open_unchanged):
+                with opened(kept) as stream:
+                    assert stream.read() == b"12345"
+
+        assert requests(store, read) == {}
+
+
+def test_small_objects_are_kept_as_far_as_memory_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "KEPT_BYTES", 25)
+    monkeypatch.setattr(files, "BUFFER_BYTES", 12)
+    place = Location.of("s3://bucket/in")
+    found = [InputFile(place.child(f"{size}-{n}"), size, "") for n, size in enumerate((10, 0, 13, 10, 9, 5))]
+    found.append(InputFile(Location.of("/tmp/1"), 1, ""))
+    assert sorted(kept.name for kept in small_objects(found)) == ["10-0", "10-3", "5-5"]
 
 
 def test_one_listing_says_what_all_objects_are(store: Store, tmp_path: Path) -> None:
