@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -59,11 +58,20 @@ _DESCRIPTIONS = {
 Json = Mapping[str, "Json"] | Sequence["Json"] | str | int | bool | None
 
 
+_EMPTY = ("{}", "{},")  # how lines with an empty object end
+
+
 def pretty(value: Json) -> str:
     """Return a document in the layout of javax.json 1.0, which GoldenGate uses: four spaces, no space after the colon,
     and a line end within an empty object."""
     text = json.dumps(value, ensure_ascii=False, indent=4, separators=(",", ":"))
-    return re.sub(r"^( *)(.*)\{\}(,?)$", r"\1\2{\n\1}\3", text, flags=re.MULTILINE)
+    return "\n".join(_open(line) if line.endswith(_EMPTY) else line for line in text.split("\n"))
+
+
+def _open(line: str) -> str:
+    indent = " " * (len(line) - len(line.lstrip(" ")))
+    before, _, behind = line.rpartition("{}")
+    return f"{before}{{\n{indent}}}{behind}"
 
 
 _KEYS: Json = {
