@@ -23,7 +23,7 @@ from socketserver import BaseServer
 
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.spark.failures import cause_in_log, spark_error
-from ggfmt.spark.installations import Java, spark_version
+from ggfmt.spark.installations import Java
 
 _SUFFIX = ".jsa"
 _AHEAD_OF_TIME = 25  # archives of this Java and later ones have that name and need no base archive
@@ -158,23 +158,36 @@ def start_jvm(
     java: Java,
     home: Path,
     conf: Mapping[str, str],
+    defaults: Mapping[str, str],
     environment: Mapping[str, str],
     log: Path,
     scratch: Path,
     workers_home: Path | None = None,
+    archive_option: str | None = None,
 ) -> Jvm:
     """Start Spark's JVM and wait until its gateway listens.
 
-    `home`: the Spark to run. `conf`: its configuration. `environment`: the whole environment of the JVM, except for
-    what Spark's start needs. `log`: the output is appended to it. `scratch`: a directory for the connection file.
-    `workers_home`: the Spark that processes of this JVM use, by default `home`. The JVM ends with this process, in
-    whatever way that ends, and Ctrl-C of the terminal does not reach it.
+    `home`: the Spark to run. `conf`: its configuration; `defaults` are for what neither that nor the user's
+    `spark-defaults.conf` sets. `environment`: the whole environment of the JVM, except for what Spark's start needs.
+    `log`: the output is appended to it. `scratch`: a directory for the files of the JVM. `workers_home`: the Spark that
+    processes of this JVM use, by default `home`. The JVM ends with this process, in whatever way that ends, and Ctrl-C
+    of the terminal does not reach it.
 
     Raises: Abend GG503, with `log` and the cause, if the JVM ends or does not listen within two minutes.
     """
     gateway_file = scratch / "gateway"
+    # The JVM does little work itself, so a quick start counts for more than the best code.
+    options = [f'"-Djava.io.tmpdir={scratch}"', "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1"]
+    # A JVM that crashes would leave its report and its memory in the current directory.
+    options += [f'"-XX:ErrorFile={scratch}/crash"', "-XX:-CreateCoredumpOnCrash"]
+    theirs, before = user_defaults(home, environment), environment.get("SPARK_SUBMIT_OPTS", "")
+    given = " ".join([before, conf.get("spark.driver.extraJavaOptions", ""), theirs.decode(errors="replace")])
+    if not re.search(r"-XX\\?:[+-]Use\w*GC\b", given):
+        options.append("-XX:+UseSerialGC")
+    options += filter(None, [archive_option, before])  # later ones count, so those of the user come last
     environment = {
         **environment,
+        "SPARK_SUBMIT_OPTS": " ".join(options),
         "JAVA_HOME": str(java.home),
         "SPARK_HOME": str(home),
         "SPARK_ENV_LOADED": "1",
@@ -183,7 +196,7 @@ def start_jvm(
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(gateway_file),
     }
     # The last of several values of a property counts.
-    settings = private_file(scratch / "spark.properties", _own_defaults(home, environment) + as_properties(conf))
+    settings = private_file(scratch / "spark.properties", as_properties(defaults) + theirs + as_properties(conf))
     command = _command(java, home, settings, environment, log)
     words = private_file(scratch / "arguments", as_argument_file(command[1:]))
     with log.open("ab") as output:
@@ -240,20 +253,14 @@ def _escaped(text: str) -> str:
     return "".join(chr(unit) if chr(unit) in _PLAIN else f"\\u{unit:04x}" for unit in units)
 
 
-def _reads_defaults_beside_settings(home: Path) -> bool:
-    """Return whether this Spark can read `spark-defaults.conf` and a file of settings, as from 4.0 on."""
-    return int((spark_version(home) or "4").partition(".")[0]) >= 4
-
-
-def _own_defaults(home: Path, environment: Mapping[str, str]) -> bytes:
-    if _reads_defaults_beside_settings(home):
-        return b""
+def user_defaults(home: Path, environment: Mapping[str, str]) -> bytes:
+    """Return `spark-defaults.conf`, with line ends after it; nothing if there is none."""
     directory = environment.get("SPARK_CONF_DIR")
     try:
         text = (Path(directory) if directory else home / "conf").joinpath("spark-defaults.conf").read_bytes()
     except OSError:
         return b""
-    return text + b"\n"
+    return text + b"\n\n"  # a backslash at the end takes in the next line
 
 
 def as_argument_file(words: Sequence[str]) -> bytes:
@@ -275,8 +282,6 @@ def _command(java: Java, home: Path, settings: Path, environment: Mapping[str, s
         "org.apache.spark.deploy.SparkSubmit",
     ]
     launcher += ["--properties-file", str(settings)]
-    if _reads_defaults_beside_settings(home):
-        launcher.append("--load-spark-defaults")
     with log.open("ab") as output:
         try:
             version = subprocess.run(

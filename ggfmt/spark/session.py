@@ -6,12 +6,12 @@ import contextlib
 import logging
 import math
 import os
-import re
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -151,7 +151,7 @@ class SparkRunner:
             archive, made = class_archive(self._java, home), self._settings.archive_to
             if archive is not None:
                 self._archive_option = archive.option if made is None else archive.making(made)
-        conf = self._configuration(loopback)
+        conf, own = {**self._conf, "spark.master": self.master}, self._defaults(loopback)
         environment = dict(os.environ)
         python = self._conf.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON")
         if self.master.startswith("local") or (here and python is None):
@@ -167,14 +167,14 @@ class SparkRunner:
 
         def start() -> Jvm:
             assert self._log is not None
+            begin = partial(start_jvm, self._java, home, conf, own, environment, self._log, self._scratch, workers_home)
             try:
-                return start_jvm(self._java, home, conf, environment, self._log, self._scratch, workers_home)
+                return begin(self._archive_option)
             except Abend:
                 if self._archive_option is None or self._settings.archive_to is not None:
                     raise
                 self._archive_option = None
-                plain = self._configuration(loopback)
-                jvm = start_jvm(self._java, home, plain, environment, self._log, self._scratch, workers_home)
+                jvm = begin(None)
                 log.warning(
                     "Spark starts only without its class archive; `ggfmt doctor --class-archive` makes it again"
                 )
@@ -194,7 +194,8 @@ class SparkRunner:
             gateway["PYSPARK_PYTHON"] = python
         signals.call_on(self._threads, self._connect, conf, gateway, not self.is_local)
 
-    def _configuration(self, loopback: bool) -> dict[str, str]:
+    def _defaults(self, loopback: bool) -> dict[str, str]:
+        """Return properties that hold where neither the user nor `spark-defaults.conf` sets them."""
         conf = {
             "spark.app.name": self._settings.app_name,
             "spark.ui.enabled": "false",
@@ -207,20 +208,8 @@ class SparkRunner:
             conf |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
         if SWITCH in os.environ:
             conf[f"spark.executorEnv.{SWITCH}"] = os.environ[SWITCH]
-        conf |= self._conf
-        conf["spark.master"] = self.master
-        # The JVM does little work itself, so a quick start counts for more than the best code.
-        options = [f'"-Djava.io.tmpdir={self._scratch}"', "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1"]
-        # A JVM that crashes would leave its report and its memory in the current directory.
-        options += [f'"-XX:ErrorFile={self._scratch}/crash"', "-XX:-CreateCoredumpOnCrash"]
-        given = conf.get("spark.driver.extraJavaOptions", "")
-        if not re.search(r"-XX:[+-]Use\w*GC\b", given):
-            options.append("-XX:+UseSerialGC")
-        options += filter(None, [self._archive_option])
-        conf["spark.driver.extraJavaOptions"] = " ".join([*options, given]).strip()
         if self.master.startswith("local-cluster"):
-            given = conf.get("spark.executor.extraJavaOptions", "")
-            conf["spark.executor.extraJavaOptions"] = " ".join([*options[:2], given]).strip()
+            conf["spark.executor.defaultJavaOptions"] = f'"-Djava.io.tmpdir={self._scratch}" -XX:-UsePerfData'
         return conf
 
     def _connect(self, conf: dict[str, str], environment: dict[str, str], ship: bool) -> None:

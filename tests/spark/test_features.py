@@ -12,7 +12,7 @@ from places import ROOT
 import ggfmt
 from ggfmt.diagnostics.diagnostic import UsageError
 from ggfmt.spark.features import FEATURES, FRAMES, STREAMS, lacking, require
-from ggfmt.spark.jvm import _own_defaults
+from ggfmt.spark.jvm import user_defaults
 
 
 def test_what_a_spark_lacks() -> None:
@@ -42,17 +42,11 @@ def test_the_lowest_spark_is_that_of_the_package() -> None:
     assert f'"pyspark>={FEATURES[0].need},<5"' in (ROOT / "pyproject.toml").read_text("utf-8")
 
 
-def test_the_defaults_of_an_earlier_spark_are_read(tmp_path: Path) -> None:
-    """From Spark 4 on, Spark reads them beside a file of settings."""
-    (tmp_path / "jars").mkdir()
+def test_the_defaults_of_the_user_are_read(tmp_path: Path) -> None:
     (tmp_path / "conf").mkdir()
     (tmp_path / "other").mkdir()
     (tmp_path / "conf" / "spark-defaults.conf").write_bytes(b"spark.ui.port 1")
-    (tmp_path / "other" / "spark-defaults.conf").write_bytes(b"spark.ui.port 2")
-    jar = tmp_path / "jars" / "spark-core_2.12-3.5.9.jar"
-    jar.touch()
-    assert _own_defaults(tmp_path, {}) == b"spark.ui.port 1\n"
-    assert _own_defaults(tmp_path, {"SPARK_CONF_DIR": str(tmp_path / "other")}) == b"spark.ui.port 2\n"
-    assert _own_defaults(tmp_path, {"SPARK_CONF_DIR": str(tmp_path)}) == b""
-    jar.rename(jar.with_name("spark-core_2.13-4.0.0.jar"))
-    assert _own_defaults(tmp_path, {}) == b""
+    (tmp_path / "other" / "spark-defaults.conf").write_bytes(b"spark.ui.port 2\\")
+    assert user_defaults(tmp_path, {}) == b"spark.ui.port 1\n\n"
+    assert user_defaults(tmp_path, {"SPARK_CONF_DIR": str(tmp_path / "other")}) == b"spark.ui.port 2\\\n\n"
+    assert user_defaults(tmp_path, {"SPARK_CONF_DIR": str(tmp_path)}) == b""

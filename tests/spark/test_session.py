@@ -170,7 +170,7 @@ def test_an_address_that_is_none(master: str) -> None:
         pass
 
 
-def run_script(tmp_path: Path, body: str) -> tuple[str, list[str], list[str]]:
+def run_script(tmp_path: Path, body: str, **variables: str) -> tuple[str, list[str], list[str]]:
     """Run `body` in a process of its own; what it printed, and what it left in its directory and among temporary files.
 
     The process must write nothing on its standard error.
@@ -184,7 +184,7 @@ from ggfmt.spark.session import SparkRunner, SparkSettings
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 """
     script += textwrap.dedent(body)
-    environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(ROOT), **variables}
     environment.pop("PYSPARK_PYTHON", None)
     ended = subprocess.run(
         [sys.executable, "-c", script],
@@ -233,6 +233,30 @@ def test_success_prints_nothing_and_leaves_nothing(tmp_path: Path) -> None:
         """,
     )
     assert (printed, here, temporary) == ("", [], [])
+
+
+def test_the_defaults_of_the_user_hold(tmp_path: Path) -> None:
+    """Properties of ggfmt are for what neither `spark-defaults.conf` nor the user sets, and Java options add up."""
+    conf = tmp_path / "conf"
+    conf.mkdir()
+    lines = ["spark.ui.enabled true", "spark.app.name theirs", "spark.ui.port 0", "spark.log.level ERROR"]
+    lines += ["spark.driver.extraJavaOptions -Dof.defaults=1 -XX:+UseParallelGC\\"]
+    (conf / "spark-defaults.conf").write_text("\n".join(lines))
+    printed, here, temporary = run_script(
+        tmp_path,
+        """
+        import urllib.request
+        with SparkRunner(SparkSettings("local[2]", (("spark.log.level", "OFF"),))) as session:
+            context = session._context
+            page = urllib.request.urlopen(f"{context.uiWebUrl}/api/v1/applications").read().decode()
+            print("theirs" in page, context.appName, context.getConf().get("spark.log.level"))
+            system = context._jvm.java.lang.System
+            print(system.getProperty("of.defaults"), system.getProperty("java.io.tmpdir") == str(session._scratch))
+        """,
+        SPARK_CONF_DIR=str(conf),
+    )
+    assert printed.splitlines() == ["True theirs OFF", "1 True"]
+    assert (here, temporary) == ([], [])
 
 
 def test_a_task_that_always_fails(tmp_path: Path) -> None:
