@@ -25,9 +25,20 @@ _FATAL: Sequence[re.Pattern[str]] = (
 
 _MEMORY = "give more memory, for example `--spark-conf spark.driver.memory=2g`"
 _PYTHON = "set PYSPARK_PYTHON to a Python that every worker has"
+_SPLITS = "or a smaller `--split-size`"
 _REMEDIES: Sequence[tuple[str, str]] = (
+    (
+        r"maxResultSize",
+        "give `--spark-conf spark.driver.maxResultSize=4g` and a `spark.driver.memory` above it, or, for fewer tasks, "
+        "a larger `--split-size`",
+    ),
     (r"[Ee]xecutor memory|EXECUTOR_MEMORY", "give more memory, for example `--spark-conf spark.executor.memory=2g`"),
     (r"heap|[Ii]nsufficient memory|[Ss]ystem memory|DRIVER_MEMORY|OutOfMemoryError", _MEMORY),
+    (r"MemoryError", f"give workers more memory, `spark.executor.pyspark.memory` if that is set, {_SPLITS}"),
+    (
+        r"exited unexpectedly|code 137|memory limits|OOM",
+        f"if memory was short, give more by `--spark-conf spark.executor.memoryOverhead=2g`, {_SPLITS}",
+    ),
     (r"[Mm]aster URL|[Mm]aster must", "give `--master` as `local[4]`, `spark://HOST:PORT`, `yarn` or `k8s://...`"),
     (r"HADOOP_CONF_DIR", "set HADOOP_CONF_DIR to the directory of the cluster's configuration"),
     (r"Cannot run program|pyspark\.daemon", _PYTHON),
@@ -85,7 +96,7 @@ def cause_of_job(message: str) -> str:
         lines = [line for line in trace.partition("\n\tat ")[0].splitlines() if line[:1].strip()]
         return clause(lines[0] if lines else "an exception without a message")
     lost = re.search(r"most recent failure: (?:Lost task \S+ in stage \S+ \(TID \d+\) \([^)]*\): )?(.+)", message)
-    return clause(lost[1] if lost else message)
+    return clause(lost[1] if lost else message.replace("Job aborted due to stage failure: ", ""))
 
 
 def cause_of_exception(error: Exception) -> str:

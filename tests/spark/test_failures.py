@@ -94,6 +94,12 @@ def test_the_cause_of_a_java_exception() -> None:
             JOB + 'java.io.IOException: Cannot run program "/no/python": error=2',
             'Cannot run program "/no/python": error=2',
         ),
+        (
+            "org.apache.spark.SparkException: Job aborted due to stage failure: Total size of serialized results of "
+            "634 tasks (1025.0 MiB) is bigger than spark.driver.maxResultSize (1024.0 MiB)",
+            "Total size of serialized results of 634 tasks (1025.0 MiB) is bigger than spark.driver.maxResultSize "
+            "(1024.0 MiB)",
+        ),
         (JOB + "ExecutorLostFailure (executor 1 exited)", "ExecutorLostFailure (executor 1 exited)"),
         (
             "org.apache.spark.SparkException: Job 0 cancelled because SparkContext was shut down",
@@ -148,6 +154,31 @@ def test_the_cause_in_a_log(log: str, shown: str, tmp_path: Path) -> None:
             "install it for the Python of the workers, or set PYSPARK_PYTHON to a Python that has it",
         ),
         ("ClassNotFoundException: foo.Bar", "correct the name of the class in `--spark-conf`"),
+        (
+            "Total size of serialized results of 634 tasks (1 GiB) is bigger than spark.driver.maxResultSize (1 GiB)",
+            "give `--spark-conf spark.driver.maxResultSize=4g` and a `spark.driver.memory` above it, or, for fewer "
+            "tasks, a larger `--split-size`",
+        ),
+        (
+            "MemoryError",
+            "give workers more memory, `spark.executor.pyspark.memory` if that is set, or a smaller `--split-size`",
+        ),
+        *(
+            (
+                reason,
+                "if memory was short, give more by `--spark-conf spark.executor.memoryOverhead=2g`, or a smaller "
+                "`--split-size`",
+            )
+            for reason in (
+                "Python worker exited unexpectedly (crashed)",
+                "ExecutorLostFailure (executor 3 exited) Reason: Command exited with code 137",
+                "ExecutorLostFailure (executor 1 exited) Reason: Container killed by YARN for exceeding memory limits",
+            )
+        ),
+        (
+            "java.lang.OutOfMemoryError: Java heap space",
+            "give more memory, for example `--spark-conf spark.driver.memory=2g`",
+        ),
     ],
 )
 def test_what_to_do(reason: str, help: str) -> None:
