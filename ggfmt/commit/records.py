@@ -356,6 +356,7 @@ class Totals(Struct, frozen=True):
     unknown_members: dict[str, Count] = field(default_factory=dict)
     skipped_records: dict[str, Count] = field(default_factory=dict)
     input_bytes: Count = 0
+    spark_application: str | None = None
     seconds: Seconds = 0
     seconds_in_tasks: Seconds = 0
     seconds_by_step: dict[str, Seconds] = field(default_factory=dict)

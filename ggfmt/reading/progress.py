@@ -103,11 +103,13 @@ class ProgressTracker:
     def __init__(self, callback: ProgressCallback | None, clock: Callable[[], float] = time.monotonic) -> None:
         self._callback = callback
         self._clock = clock
+        self.step = ""  # the current one
         self._standing = ProgressSnapshot("", clock(), clock())
 
     def start_phase(self, step: str) -> None:
         """Begin the phase of a step, of unknown length; a name that is no step of a run is itself a phase."""
         signals.check()
+        self.step = step
         now, phase = self._clock(), PHASES.get(step, step)
         if phase != self._standing.phase:
             log.debug("%s", phase)

@@ -32,6 +32,11 @@ class Runner(Protocol):
     @property
     def parallelism(self) -> int: ...
 
+    def name_jobs(self, purpose: Callable[[], str]) -> str | None:
+        """Let users see what each job is for, which `purpose` returns when it starts. Return the id of the Spark
+        application that has the jobs; None without Spark."""
+        return None
+
     def run(self, task: Callable[[T, int], R], items: Sequence[T], progress: TaskCallback | None = None) -> list[R]: ...
 
 
@@ -47,6 +52,9 @@ class InProcess:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        pass
+
+    def name_jobs(self, purpose: Callable[[], str]) -> None:
         pass
 
     def run(

@@ -107,6 +107,7 @@ def build_manifest(
     results: Sequence[TableResult],
     published: Sequence[PublishedFile],
     seconds: float,
+    application: str | None,
 ) -> dict[str, Any]:
     query = settings.query
     return {
@@ -135,6 +136,7 @@ def build_manifest(
         SET_ASIDE_MEMBER: {
             result.table.name: _set_aside(result, result.aside) for result in results if result.aside is not None
         },
+        "spark_application": application,
         "seconds": round(seconds, 3),
         "warnings": list(map(str, staged.warnings)),
         "files": [_entry(item) for item in published],

@@ -175,6 +175,8 @@ class _ConsolidationRun:
             runner = stack.enter_context(start())
             if isinstance(runner, InProcess):
                 runner = InThreads(runner.parallelism)
+            shown = visible(self.output.shown)
+            application = runner.name_jobs(lambda: f"{self._run} {self._tracker.step} → {shown}")
             try:
                 staged = self._stage(scan, runner)
                 self._tracker.start_phase(_FINDING)
@@ -190,7 +192,7 @@ class _ConsolidationRun:
             def describe(published: Sequence[PublishedFile]) -> dict[str, Any]:
                 seconds = time.perf_counter() - started
                 document = build_manifest(
-                    self._run, self._moment, settings, staged, scan.files, results, published, seconds
+                    self._run, self._moment, settings, staged, scan.files, results, published, seconds, application
                 )
                 summary.extend(summary_lines(document))
                 return document

@@ -211,7 +211,12 @@ class ConnectJobs(SparkJobs):
         self._session = session
         self._progress: dict[str, Tasks] = {}
 
-    def _collect(self, task: Callable[[Item, int], Result], items: Sequence[Item], name: str) -> list[Result]:
+    def _application(self) -> str | None:
+        return self._session.conf.get("spark.app.id", None)
+
+    def _collect(
+        self, task: Callable[[Item, int], Result], items: Sequence[Item], name: str, description: str
+    ) -> list[Result]:
         from pyspark.errors import PySparkException
         from pyspark.sql.connect.functions import col, element_at, lit
 
@@ -237,7 +242,7 @@ class ConnectJobs(SparkJobs):
             own = lit([pickle_by_value(item) for item in items])
             item = element_at(own, (col("id") + lit(1)).cast("int"))
             frame = self._session.range(0, len(items), 1, len(items)).select("id", item.alias("item"))
-            with self._listening(name):
+            with self._listening(name, description):
                 table = frame.mapInArrow(attempt, "number long, result binary").toArrow()
         except PySparkException as error:
             raise self._failed(cause_of_job(str(error)), str(error)) from None
@@ -245,7 +250,7 @@ class ConnectJobs(SparkJobs):
         return [pickle.loads(result) for result in done]
 
     @contextmanager
-    def _listening(self, name: str) -> Iterator[None]:
+    def _listening(self, name: str, description: str) -> Iterator[None]:
         """Spark calls every progress handler of a session for all of its jobs, on the thread that waits for the job."""
         own = threading.get_ident()
 
@@ -256,13 +261,16 @@ class ConnectJobs(SparkJobs):
                 self._progress[name] = Tasks(inflight_tasks, sum(stage.num_completed_tasks for stage in stages or ()))
 
         self._progress[name] = Tasks(0, 0)
-        self._session.addTag(name)  # tags belong to the thread
+        tags = name, description.replace(",", " ")  # which belong to the thread
+        for tag in tags:
+            self._session.addTag(tag)
         self._session.registerProgressHandler(handler)  # type: ignore[arg-type]
         try:
             yield
         finally:
             self._session.removeProgressHandler(handler)  # type: ignore[arg-type]
-            self._session.removeTag(name)
+            for tag in tags:
+                self._session.removeTag(tag)
 
     def _tasks(self, name: str) -> Tasks | None:
         return self._progress.get(name)

@@ -52,6 +52,13 @@ class SparkJobs(ABC):
         self._threads, self._archive = threads, archive
         self._names = (f"{prefix}-{number}" for number in itertools.count())
         self._log = log_file
+        self._purpose: Callable[[], str] = str
+
+    def name_jobs(self, purpose: Callable[[], str]) -> str | None:
+        self._purpose = purpose
+        application = signals.call_on(self._threads, self._application)
+        log.info("Spark application %s", application)
+        return application
 
     def run(
         self,
@@ -72,9 +79,9 @@ class SparkJobs(ABC):
         """
         if not items:
             return []
-        name = next(self._names)
+        name, description = next(self._names), f"ggfmt {self._purpose()}".rstrip()
         with signals.deferred():
-            job = self._threads.submit(self._collect, task, items, name)
+            job = self._threads.submit(self._collect, task, items, name, description)
             ended = signals.JobEnd(job)
             watching = self._threads.submit(self._watch, job, name, len(items), progress) if progress else None
             starting = self._threads.submit(self._look_for_start, job, name)
@@ -100,7 +107,13 @@ class SparkJobs(ABC):
         return spark_error("GG505", "a Spark task failed", reason, self._log, full, adopted=self._log is None)
 
     @abstractmethod
-    def _collect(self, task: Callable[[Item, int], Result], items: Sequence[Item], name: str) -> list[Result]:
+    def _application(self) -> str | None:
+        """Return the id of the Spark application; None if it is unknown."""
+
+    @abstractmethod
+    def _collect(
+        self, task: Callable[[Item, int], Result], items: Sequence[Item], name: str, description: str
+    ) -> list[Result]:
         """Return the results of a job, in order of the items. Raises: Abend GG505."""
 
     @abstractmethod
@@ -154,6 +167,9 @@ class SparkJobRunner(ABC):
     def _enter(self, stack: ExitStack) -> SparkJobs:
         """Prepare the workers, and return the jobs; `stack` takes what ends with the runner."""
 
+    def name_jobs(self, purpose: Callable[[], str]) -> str | None:
+        return self._jobs.name_jobs(purpose)
+
     def run(
         self,
         task: Callable[[Item, int], Result],
@@ -185,7 +201,12 @@ class ContextJobs(SparkJobs):
         self._gone = gone
         self._properties = properties
 
-    def _collect(self, task: Callable[[Item, int], Result], items: Sequence[Item], name: str) -> list[Result]:
+    def _application(self) -> str:
+        return str(self._context.applicationId)
+
+    def _collect(
+        self, task: Callable[[Item, int], Result], items: Sequence[Item], name: str, description: str
+    ) -> list[Result]:
         from py4j.protocol import Py4JError, Py4JJavaError
         from pyspark.errors import PySparkException
 
@@ -213,7 +234,7 @@ class ContextJobs(SparkJobs):
 
         try:
             with self._own_properties():
-                self._context.setJobGroup(name, name)
+                self._context.setJobGroup(name, description)
                 return self._context.parallelize(items, len(items)).mapPartitionsWithIndex(attempt).collect()
         except Py4JJavaError as error:
             reason, full = cause_of_job(java_message(error)), str(error)

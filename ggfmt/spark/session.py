@@ -118,6 +118,9 @@ class SparkRunner:
     def __exit__(self, *exception: object) -> None:
         self._close()
 
+    def name_jobs(self, purpose: Callable[[], str]) -> str | None:
+        return self._jobs.name_jobs(purpose)
+
     def run(
         self,
         task: Callable[[Item, int], Result],

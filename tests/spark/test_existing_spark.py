@@ -158,11 +158,14 @@ def test_an_active_session_and_a_bare_context_stay_their_users(place: Place) -> 
         def told(item, attempt):
             from pyspark import TaskContext
             task = TaskContext.get()
-            return task.getLocalProperty("spark.scheduler.pool"), task.getLocalProperty("spark.jobGroup.id")
+            names = "spark.scheduler.pool", "spark.jobGroup.id", "spark.job.description"
+            return tuple(map(task.getLocalProperty, names))
         def bad(item, attempt):
             raise ValueError("the reason of a task")
         with runner_for(spark) as runner:
-            (pool, group), (_, same_group) = runner.run(told, [1, 2])
+            assert runner.name_jobs(lambda: "trying") == context.applicationId
+            (pool, group, description), (_, same_group, _) = runner.run(told, [1, 2])
+            assert description == "ggfmt trying"
             assert pool == "pool of a user" and group == same_group and group.startswith("ggfmt-")
             try:
                 runner.run(bad, [1])
@@ -290,6 +293,8 @@ def test_spark_connect(place: Place) -> None:
         printed = place.script(f"""
             converted("remote", remote={address!r})
             assert same("remote")
+            totals = json.loads((work / "remote/_ggfmt/manifest.json").read_text())["totals"]
+            assert totals["spark_application"].startswith("local-"), totals
             os.environ["SPARK_REMOTE"] = {address!r}
             converted("variable")
             assert same("variable")

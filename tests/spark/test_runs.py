@@ -14,9 +14,23 @@ from typing import Any
 import pytest
 from round_trips import READ, STORY, WRITTEN, handler, write_story, written_by
 from round_trips import TABLES as DEFINITIONS
-from runs import JSON_LINES, MOMENT, PIPES, content, metadata, operation, output_files, run_ggfmt, snapshot, write_lines
+from runs import (
+    JSON_LINES,
+    MOMENT,
+    PIPES,
+    content,
+    manifest,
+    metadata,
+    operation,
+    output_files,
+    run_ggfmt,
+    snapshot,
+    write_lines,
+)
 from spark_cluster import quick_executors, standalone_cluster
 
+import ggfmt
+from ggfmt.commands.runners import RunnerChoice
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.reading.runner import InProcess, Runner
 from ggfmt.spark.session import SparkRunner, SparkSettings
@@ -76,6 +90,34 @@ def test_local_spark_writes_what_one_process_writes(
     result = run_ggfmt([source], tmp_path / "out", start=over(session), split_size=split_size)
     assert data(tmp_path / "out") == expected
     assert result.totals.read == 6000
+
+
+def descriptions(session: SparkRunner) -> list[str]:
+    """What Spark's pages show of the jobs of a session, in their order."""
+    context: Any = session._context
+    jobs = context._jsc.sc().statusStore().jobsList(None)
+    return [jobs.apply(number).description().get() for number in range(jobs.size())][::-1]
+
+
+def test_spark_shows_what_each_job_is_for_and_a_manifest_the_application(
+    source: Path, session: SparkRunner, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    before, out, rows = len(descriptions(session)), tmp_path / "out,é\t<b>", tmp_path / "rows"
+    with caplog.at_level("INFO", "ggfmt"):
+        run_ggfmt([source], out, start=over(session), split_size=50_000)
+        choice = "ggfmt.commands.consolidation.choose_runner"
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(choice, lambda *_: RunnerChoice(over(session)))
+            ggfmt.consolidate(source, rows, key="ID", keep="unresolved")
+    context: Any = session._context
+    written, consolidated = manifest(out), manifest(rows)
+    assert written["totals"]["spark_application"] == consolidated["spark_application"] == context.applicationId
+    assert caplog.messages.count(f"Spark application {context.applicationId}") == 2
+    shown = f"→ {tmp_path}/out,é\\t<b>"
+    assert list(dict.fromkeys(descriptions(session)[before:])) == [
+        *(f"ggfmt {written['run']} {step} {shown}" for step in ("routing", "discovery", "reading")),
+        *(f"ggfmt {consolidated['run']} {step} → {rows}" for step in ("discovery", "reading", "finding rows")),
+    ]
 
 
 def test_spark_gives_the_names_that_one_process_gives(session: SparkRunner, tmp_path: Path) -> None:
@@ -165,6 +207,9 @@ class Sabotage:
         self._marks = marks
         self._every_attempt = every_attempt
         self.parallelism = runner.parallelism
+
+    def name_jobs(self, purpose: Callable[[], str]) -> str | None:
+        return self._runner.name_jobs(purpose)
 
     def run(self, task: Callable[[Any, int], Any], items: Sequence[Any], progress: Any = None) -> list[Any]:
         marks, every_attempt = str(self._marks), self._every_attempt

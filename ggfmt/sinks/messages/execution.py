@@ -14,6 +14,7 @@ from ggfmt.commit.commit import write_error
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, SplitBoundaryError
+from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
@@ -155,6 +156,8 @@ def execute_tasks(
     tracker = tracker or ProgressTracker(None)
     scan = prepared.scan
     assert scan is not None
+    roots = visible(", ".join(output.root.shown for output in prepared.outputs))
+    application = runner.name_jobs(lambda: f"{prepared.job.run} {tracker.step} → {roots}")
     try:
         sink = MessageSink(prepared.job.staging)
         job, outcomes = scan.run(prepared.job, sink, runner, tracker, watch, scratch=_scratch(prepared))
@@ -170,6 +173,7 @@ def execute_tasks(
     # A stream is joined as it is written.
     results = collect_results(job, outcomes, None if prepared.stream else runner, tracker, scan.files)
     watch.lap(JOINING)
+    results.totals.application = application
     results.totals.input_files = len(scan.files)
     results.totals.input_bytes = scan.size
     results.totals.seconds_in_tasks = time.perf_counter() - started

@@ -35,6 +35,7 @@ class HandlerTotals(HandlerCounts):
 @dataclass
 class Totals(RecordCounts):
     handlers: dict[str, HandlerTotals] = field(default_factory=dict)
+    application: str | None = None
     input_files: int = 0
     input_bytes: int = 0
     seconds: float = 0.0
@@ -155,6 +156,7 @@ def as_document(totals: Totals) -> dict[str, Any]:
         "unknown_members": dict(totals.members),
         "skipped_records": dict(sorted(totals.skipped.items())),
         "input_bytes": totals.input_bytes,
+        "spark_application": totals.application,
         "seconds": round(totals.seconds, 3),
         "seconds_in_tasks": round(totals.seconds_in_tasks, 3),
         "seconds_by_step": {step: round(seconds, 3) for step, seconds in totals.steps.items()},
