@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import logging
 import math
+import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ggfmt import signals
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.spark.failures import cause_of_job, java_message, spark_error
-from ggfmt.spark.workers import pack_task
+from ggfmt.spark.workers import NEEDED, lack_error, pack_task
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -75,7 +76,8 @@ class SparkJobs(ABC):
         total)` is called every 0.2 seconds on one of the threads, and once more at the end.
 
         Raises: Abend GG505 with the cause in one line if a task fails for good, Spark ends, or not all tasks are done
-        after `seconds`. KeyboardInterrupt cancels these tasks, and no others, and is raised again.
+        after `seconds`; GG522 if a library is missing. KeyboardInterrupt cancels these tasks, and no others, and is
+        raised again.
         """
         if not items:
             return []
@@ -104,6 +106,10 @@ class SparkJobs(ABC):
         return results
 
     def _failed(self, reason: str, full: str = "") -> Abend:
+        lack = re.search(r"No module named '(\w+)", reason)
+        lacks = [it for it in NEEDED if lack is not None and lack[1] == it.partition(">=")[0]]
+        if lacks:
+            return lack_error(lacks)
         return spark_error("GG505", "a Spark task failed", reason, self._log, full, adopted=self._log is None)
 
     @abstractmethod

@@ -54,7 +54,7 @@ def runner_on(existing: target.Existing | None, settings: target.SparkSettings) 
         return ConnectRunner(address)
     from ggfmt.spark.session import SparkRunner
 
-    return SparkRunner(settings)
+    return SparkRunner(settings, checks_workers=True)
 
 
 def send_package(spark: object) -> None:

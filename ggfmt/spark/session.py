@@ -25,7 +25,7 @@ from ggfmt.spark.installations import find_java, spark_home
 from ggfmt.spark.jobs import ContextJobs, Item, Result
 from ggfmt.spark.jvm import Jvm, class_archive, start_jvm, stop_quietly
 from ggfmt.spark.target import SparkSettings, is_here, master_addresses, probe, resolve, retrying
-from ggfmt.spark.workers import link_spark_home, python_path, set_environment, zip_package
+from ggfmt.spark.workers import ask_workers, check_workers, link_spark_home, python_path, set_environment, zip_package
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -43,12 +43,14 @@ class SparkRunner:
     """A running Spark, as a context manager; one at a time in a process.
 
     Entering raises Abend: GG502 if there is no usable Java, GG503 if Spark does not start, GG504 if the master does not
-    respond; and UsageError GG504 for an invalid `spark://...` address. The output of Spark does not reach this
-    process's output: it is in the log file, which is deleted at the end unless the session failed.
+    respond, GG522 if it `checks_workers` and they lack a library; and UsageError GG504 for an invalid `spark://...`
+    address. The output of Spark does not reach this process's output: it is in the log file, which is deleted at the
+    end unless the session failed.
     """
 
-    def __init__(self, settings: SparkSettings) -> None:
+    def __init__(self, settings: SparkSettings, checks_workers: bool = False) -> None:
         self._settings = settings
+        self._checks_workers = checks_workers
         self._conf = dict(settings.conf)
         self.master = retrying(settings.named_master or f"local[{available_cores()}]")
         self._failed = False
@@ -107,6 +109,8 @@ class SparkRunner:
                 self._files = Scratch(logs=True)
                 self._scratch, self._log = self._files.directory, self._files.log
             self._start(home, addresses)
+            if self._checks_workers and not self.master.startswith("local"):  # where workers have this Python
+                check_workers(ask_workers(self._jobs, self._parallelism))
         except BaseException as error:
             self._failed = isinstance(error, Exception)
             self._close()

@@ -213,7 +213,7 @@ def prepare_workers(ask: Callable[[str | None], Sequence[Worker]], send: Callabl
     """
     own = Worker(*examiner()())
     workers = ask(None)
-    _log_workers(workers)
+    check_workers(workers)
     if all(worker.content == own.content for worker in workers):
         return None
     archive = send()
@@ -225,19 +225,24 @@ def prepare_workers(ask: Callable[[str | None], Sequence[Worker]], send: Callabl
     return archive
 
 
-def _log_workers(workers: Sequence[Worker]) -> None:
+def check_workers(workers: Sequence[Worker]) -> None:
+    """Log which Python the workers run. Raises: Abend GG522 if it lacks what all runs need."""
     pythons = ", ".join(sorted({f"{worker.version} (`{worker.python}`)" for worker in workers}))
     missing = {name for worker in workers for name in worker.lacks}
     lacks = [name for name in (*NEEDED, *NEEDED_BY_SOME) if name in missing]
     if missing.intersection(NEEDED):
-        message = f"the Python of the workers, {pythons}, lacks {' and '.join(lacks)}"
-        help = (
-            f"install {' '.join(lacks)} for it, or set PYSPARK_PYTHON, before Spark starts, to a Python that has them;"
-            " `ggfmt docs run-on-a-cluster` has more ways"
-        )
-        raise Abend(Diagnostic("GG522", message, help=help))
+        raise lack_error(lacks, f", {pythons},")
     lacking = f", without {' and '.join(lacks)}, which some formats need" if lacks else ""
     log.info("the workers run Python %s%s", pythons, lacking)
+
+
+def lack_error(lacks: Sequence[str], pythons: str = "") -> Abend:
+    message = f"the Python of the workers{pythons} lacks {' and '.join(lacks)}"
+    help = (
+        f"install {' '.join(lacks)} for it, or set PYSPARK_PYTHON, before Spark starts, to a Python that has them;"
+        " `ggfmt docs run-on-a-cluster` has more ways"
+    )
+    return Abend(Diagnostic("GG522", message, help=help))
 
 
 def warn_of_single_attempts(master: str, configured: str | None) -> None:

@@ -8,8 +8,10 @@ import subprocess
 import sys
 import textwrap
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from places import ROOT
@@ -21,6 +23,7 @@ from ggfmt.doctor.finding import LIBRARIES
 from ggfmt.reading.runner import InProcess
 from ggfmt.sinks.messages.join import join_group
 from ggfmt.spark.installations import find_java, spark_home
+from ggfmt.spark.jobs import ContextJobs
 from ggfmt.spark.jvm import tolerant_home
 from ggfmt.spark.runners import resolve_spark, runner_for
 from ggfmt.spark.target import SparkSettings, SubmittedSpark, attempts, detect_spark, remote_address
@@ -529,6 +532,18 @@ def test_workers_that_lack_something(own: Worker, caplog: pytest.LogCaptureFixtu
     assert told == f"the workers run Python {own.version} (`{own.python}`), without fastavro, which some formats need"
     with pytest.raises(Abend, match=r"GG522.* lacks msgspec>=0\.21 and lxml"):
         prepare_workers(lambda archive: [replace(own, lacks=("lxml", "msgspec>=0.21"))], pytest.fail)
+
+
+@pytest.mark.parametrize(
+    ("reason", "code"), [("pyarrow", "GG522"), ("msgspec.json", "GG522"), ("lxml", "GG505"), ("pyarrowed", "GG505")]
+)
+def test_tasks_that_fail_for_lack_of_a_library(reason: str, code: str) -> None:
+    """As of a worker that was not asked, or of Spark Connect, which itself needs Arrow to ask."""
+    with ThreadPoolExecutor() as threads:
+        jobs = ContextJobs(cast(Any, None), threads)
+    (found,) = jobs._failed(f"ModuleNotFoundError: No module named '{reason}'").diagnostics
+    assert found.code == code
+    assert code == "GG505" or found.message == f"the Python of the workers lacks {NEEDED[reason != 'pyarrow']}"
 
 
 def test_what_workers_are_asked_for_is_what_a_run_loads() -> None:

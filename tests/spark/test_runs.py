@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import platform
 import signal
 import subprocess
 import sys
+import venv
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -173,20 +175,23 @@ def test_standard_input_becomes_standard_output_by_spark(
     assert streams[0].count(b"op_type") == 1_000
 
 
-def by_command_line(source: Path, out: Path, *arguments: str) -> None:
+def by_command_line(source: Path, out: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """A run as a user starts it, in a process of its own."""
     command = [sys.executable, "-m", "ggfmt", "run", str(source), "-o", str(out), "--split-size", "60k"]
     command += ["--current-timestamp", MOMENT.isoformat(), "--set", "gg.handlerlist=j,d"]
     command += [argument for setting in (*JSON_LINES, *PIPES) for argument in ("--set", setting)]
     command += ["--spark-conf", "=".join(quick_executors())]
-    done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False, cwd=out.parent)
-    assert done.returncode == 0, done.stderr
+    environment = {**os.environ, **variables}
+    done = subprocess.run(
+        [*command, *arguments], capture_output=True, text=True, check=False, cwd=out.parent, env=environment
+    )
     assert done.stdout == ""
-    assert "6,000 operations read from 6 files" in done.stderr
+    assert ("6,000 operations read from 6 files" in done.stderr) == (done.returncode == 0), done.stderr
+    return done
 
 
 def test_a_local_cluster_writes_what_one_process_writes(source: Path, expected: dict[str, str], tmp_path: Path) -> None:
-    by_command_line(source, tmp_path / "out", "--master", "local-cluster[1,2,1024]")
+    assert by_command_line(source, tmp_path / "out", "--master", "local-cluster[1,2,1024]").returncode == 0
     assert data(tmp_path / "out") == expected
 
 
@@ -194,9 +199,18 @@ def test_a_local_cluster_writes_what_one_process_writes(source: Path, expected: 
 def test_a_standalone_master_writes_what_one_process_writes(
     source: Path, expected: dict[str, str], tmp_path: Path
 ) -> None:
+    """Or it says what the Python of the workers lacks."""
+    bare = tmp_path / "bare"
+    venv.create(bare)
     with standalone_cluster(tmp_path, cores=2) as master:
-        by_command_line(source, tmp_path / "out", "--master", master, "--spark-conf", "spark.executor.memory=512m")
+        arguments = "--master", master, "--spark-conf", "spark.executor.memory=512m"
+        done = by_command_line(source, tmp_path / "out", *arguments)
+        refused = by_command_line(source, tmp_path / "no", *arguments, PYSPARK_PYTHON=str(bare / "bin" / "python"))
     assert data(tmp_path / "out") == expected
+    assert f"the workers run Python {platform.python_version()} (`" in done.stderr
+    assert refused.returncode == 3
+    assert f"error[GG522] the Python of the workers, {platform.python_version()} (`{bare}" in refused.stderr
+    assert not (tmp_path / "no").exists()
 
 
 class Sabotage:
