@@ -212,7 +212,11 @@ class ConnectJobs(SparkJobs):
         self._progress: dict[str, Tasks] = {}
 
     def _application(self) -> str | None:
-        return self._session.conf.get("spark.app.id", None)
+        from pyspark.errors import PySparkException
+
+        with suppress(PySparkException):  # of a server that does not show it
+            return self._session.conf.get("spark.app.id", None)
+        return None
 
     def _collect(
         self, task: Callable[[Item, int], Result], items: Sequence[Item], name: str, description: str

@@ -58,7 +58,7 @@ class SparkJobs(ABC):
     def name_jobs(self, purpose: Callable[[], str]) -> str | None:
         self._purpose = purpose
         application = signals.call_on(self._threads, self._application)
-        log.info("Spark application %s", application)
+        log.info("Spark application %s", application or "unknown")
         return application
 
     def run(
