@@ -25,6 +25,7 @@ from zlib import crc32
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
+from ggfmt.arrow import ipc
 from ggfmt.arrow.arrays import from_buffers, int64_view, memory, non_null_values
 from ggfmt.columnar.columns import int64s
 from ggfmt.commit.names import counted
@@ -144,7 +145,7 @@ def _streams(data: pa.Buffer) -> Iterator[pa.Table]:
     """Yield the tables of Arrow streams that follow each other."""
     source = pa.BufferReader(data)
     while source.tell() < data.size:
-        yield pa.ipc.open_stream(source).read_all()
+        yield pa.ipc.open_stream(source, options=ipc.READ).read_all()
 
 
 class RoutedSplits:
@@ -306,8 +307,7 @@ class _BlockWriter:
 
     def _pack(self, bucket: int, records: pa.Table) -> None:
         sink = pa.BufferOutputStream()
-        options = pa.ipc.IpcWriteOptions(compression="lz4")
-        with pa.ipc.new_stream(sink, records.schema, options=options) as stream:
+        with pa.ipc.new_stream(sink, records.schema, options=ipc.STAGED) as stream:
             stream.write_table(records)
         block = sink.getvalue()
         self._blocks[bucket].append(block)

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
+from ggfmt.arrow import ipc
 from ggfmt.arrow.arrays import concatenated, non_null_values
 from ggfmt.columnar.hashes import row_hashes
 
@@ -49,11 +50,10 @@ class HashPartitions:
 
     def write(self, batches: Iterable[pa.RecordBatch], keys: Keys, level: int) -> None:
         """Write rows. Raises: OSError if the disk does not accept them."""
-        options = pa.ipc.IpcWriteOptions(compression="lz4" if pa.Codec.is_available("lz4") else None)
         with ExitStack() as opened:
             writers = [
                 opened.enter_context(
-                    pa.ipc.new_stream(opened.enter_context(file.open("wb")), self._schema, options=options)
+                    pa.ipc.new_stream(opened.enter_context(file.open("wb")), self._schema, options=ipc.STAGED)
                 )
                 for file in self._files
             ]
@@ -65,7 +65,7 @@ class HashPartitions:
                     self.rows[place] += len(part)
 
     def read(self, place: int) -> Batches:
-        with self._files[place].open("rb") as stream, pa.ipc.open_stream(stream) as reader:
+        with self._files[place].open("rb") as stream, pa.ipc.open_stream(stream, options=ipc.READ) as reader:
             yield from reader
         self._files[place].unlink()
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 from pyspark.sql.utils import is_remote
 
 from ggfmt.arrow import compute as pc
+from ggfmt.arrow import ipc
 from ggfmt.arrow.arrays import as_strings, non_null_values
 from ggfmt.columnar.typed import typed_values
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
@@ -268,11 +269,10 @@ class _Waiting:
             return
         batch = pa.Table.from_batches(self._batches).combine_chunks().to_batches()
         self._batches, self._size = [], 0
-        options = pa.ipc.IpcWriteOptions(compression="lz4" if pa.Codec.is_available("lz4") else None)
         for each in batch:
             for unit, operations in self._by_unit(each):
                 sink = pa.BufferOutputStream()
-                with pa.ipc.new_stream(sink, operations.schema, options=options) as writer:
+                with pa.ipc.new_stream(sink, operations.schema, options=ipc.STAGED) as writer:
                     writer.write_batch(operations)
                 blob = pa.array([sink.getvalue().to_pybytes()], pa.binary())
                 yield pa.RecordBatch.from_arrays([pa.array([unit], pa.int32()), blob], schema=_BLOBS)
@@ -294,7 +294,7 @@ def _answer(plan: FramePlan) -> Callable[[pa.Table], pa.Table]:
         unit = group.column("unit")[0].as_py()
         batches = []
         for blob in group.column("blob"):
-            with pa.ipc.open_stream(blob.as_buffer()) as reader:
+            with pa.ipc.open_stream(blob.as_buffer(), options=ipc.READ) as reader:
                 batches += list(reader)
         parts = []
         for found in answers(plan.query, batches, linked=plan.is_linked(unit)):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
+from ggfmt.arrow import ipc
 from ggfmt.arrow.arrays import concatenated
 from ggfmt.commit.names import counted, safe_name
 from ggfmt.commit.store import Store
@@ -469,8 +470,7 @@ class BucketFiles:
         if location.is_local:
             fs.create_dir(inner.rpartition("/")[0])
         stream = fs.open_output_stream(inner)
-        options = pa.ipc.IpcWriteOptions(compression="lz4" if pa.Codec.is_available("lz4") else None)
-        self._open[table] = location, pa.ipc.new_file(stream, schema, options=options), stream, [0]
+        self._open[table] = location, pa.ipc.new_file(stream, schema, options=ipc.STAGED), stream, [0]
         return self._open[table]
 
     def _close_oldest(self) -> None:
@@ -490,7 +490,7 @@ def load(parts: Iterable[StagedPart]) -> Iterator[pa.RecordBatch]:
     for file, indices in by_file.items():
         with file.open_file() as stream:
             small = stream.size() <= BUFFER_BYTES  # so that a store takes one request, and not one for each part
-            with pa.ipc.open_file(stream.read_buffer() if small else stream) as reader:
+            with pa.ipc.open_file(stream.read_buffer() if small else stream, options=ipc.READ) as reader:
                 for index in sorted(indices):
                     yield reader.get_batch(index)
 
