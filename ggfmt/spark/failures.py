@@ -34,7 +34,10 @@ _REMEDIES: Sequence[tuple[str, str]] = (
     ),
     (r"[Ee]xecutor memory|EXECUTOR_MEMORY", "give more memory, for example `--spark-conf spark.executor.memory=2g`"),
     (r"heap|[Ii]nsufficient memory|[Ss]ystem memory|DRIVER_MEMORY|OutOfMemoryError", _MEMORY),
-    (r"MemoryError", f"give workers more memory, `spark.executor.pyspark.memory` if that is set, {_SPLITS}"),
+    (
+        r"MemoryError|launch worker thread",
+        f"give workers more memory, `spark.executor.pyspark.memory` if that is set, {_SPLITS}",
+    ),
     (
         r"exited unexpectedly|code 137|memory limits|OOM",
         f"if memory was short, give more by `--spark-conf spark.executor.memoryOverhead=2g`, {_SPLITS}",

@@ -8,12 +8,12 @@ import signal
 import subprocess
 import sys
 import venv
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cluster_runs import TABLES, Harm, Sabotage, data, over, write_files
 from round_trips import READ, STORY, WRITTEN, handler, write_story, written_by
 from round_trips import TABLES as DEFINITIONS
 from runs import (
@@ -22,7 +22,6 @@ from runs import (
     PIPES,
     content,
     manifest,
-    metadata,
     operation,
     output_files,
     run_ggfmt,
@@ -34,28 +33,15 @@ from spark_cluster import quick_executors, standalone_cluster
 import ggfmt
 from ggfmt.commands.runners import RunnerChoice
 from ggfmt.diagnostics.diagnostic import Abend
-from ggfmt.reading.runner import InProcess, Runner
+from ggfmt.reading.runner import InProcess
 from ggfmt.spark.session import SparkRunner, SparkSettings
 
 pytestmark = pytest.mark.spark
 
-TABLES = tuple(f"GG.T{number}" for number in range(12))
-
-
-def records(count: int) -> list[dict[str, Any]]:
-    """Many tables interleaved, with a metadata change in the middle."""
-    items = [operation(n, TABLES[n * 7 % len(TABLES)], "IUD"[n % 3], NOTE=f"é{n}") for n in range(count)]
-    change = metadata("GG.T3", ID="string", NAME="string", AMOUNT="number", NOTE="string", ADDED="string")
-    return [*items[: count // 2], change, *items[count // 2 :]]
-
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("in")
-    items = records(6000)
-    for number in range(6):
-        write_lines(folder / f"{number}.json", items[number * 1000 : number * 1000 + 1000 + (number == 5)])
-    return folder
+    return write_files(tmp_path_factory.mktemp("in"))
 
 
 @pytest.fixture(scope="module")
@@ -69,20 +55,6 @@ def expected(source: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
 def session() -> Iterator[SparkRunner]:
     with SparkRunner(SparkSettings("local[2]")) as running:
         yield running
-
-
-def data(out: Path) -> dict[str, str]:
-    return {name: digest for name, digest in snapshot(out).items() if not name.startswith("_ggfmt")}
-
-
-def over(runner: Runner) -> Callable[[], Any]:
-    """A start function for a runner that runs already."""
-
-    @contextmanager
-    def start() -> Iterator[Runner]:
-        yield runner
-
-    return start
 
 
 @pytest.mark.parametrize("split_size", [None, 20_000])
@@ -213,56 +185,35 @@ def test_a_standalone_master_writes_what_one_process_writes(
     assert not (tmp_path / "no").exists()
 
 
-class Sabotage:
-    """A runner whose tasks do their work and then kill their worker: always, or on the first attempt of some items."""
+def killing(every_attempt: bool) -> Harm:
+    """Kill the worker after its work: always, or after the first attempt at some items."""
 
-    def __init__(self, runner: Runner, marks: Path, every_attempt: bool) -> None:
-        self._runner = runner
-        self._marks = marks
-        self._every_attempt = every_attempt
-        self.parallelism = runner.parallelism
+    def kill(number: int, tries: int) -> None:
+        if every_attempt or (not tries and number % 4 == 1):
+            os.kill(os.getpid(), signal.SIGKILL)  # a whole set of staged files, which no one will ever ask for
 
-    def name_jobs(self, purpose: Callable[[], str]) -> str | None:
-        return self._runner.name_jobs(purpose)
-
-    def run(self, task: Callable[[Any, int], Any], items: Sequence[Any], progress: Any = None) -> list[Any]:
-        marks, every_attempt = str(self._marks), self._every_attempt
-        name = getattr(task, "func", task).__name__
-
-        def work_and_die(pair: tuple[int, Any], attempt: int) -> Any:
-            number, item = pair
-            result = task(item, attempt)  # a whole set of staged files, which no one will ever ask for
-            mark = Path(marks, f"{name}-{number}")
-            first = not mark.exists()
-            mark.touch()
-            if every_attempt or (first and number % 4 == 1):
-                os.kill(os.getpid(), signal.SIGKILL)
-            return result
-
-        return self._runner.run(work_and_die, list(enumerate(items)), progress)
+    return kill
 
 
 def test_killed_workers_leave_no_gap_and_no_duplicate(
     source: Path, expected: dict[str, str], session: SparkRunner, tmp_path: Path
 ) -> None:
-    marks = tmp_path / "marks"
-    marks.mkdir()
-    sabotage = Sabotage(session, marks, every_attempt=False)
+    sabotage = Sabotage(session, tmp_path / "marks", after=killing(every_attempt=False))
     run_ggfmt([source], tmp_path / "out", start=over(sabotage), split_size=50_000)
-    assert len(list(marks.iterdir())) > 8
+    assert sabotage.repeated == sabotage.passes
     assert data(tmp_path / "out") == expected
     assert {path.name for path in (tmp_path / "out" / "_ggfmt").iterdir()} == {"manifest.json", "runs"}
 
 
 @pytest.mark.example("GG505")
 def test_when_every_attempt_fails_the_output_is_as_before(source: Path, session: SparkRunner, tmp_path: Path) -> None:
-    out, marks = tmp_path / "out", tmp_path / "marks"
-    marks.mkdir()
+    out = tmp_path / "out"
     small = write_lines(tmp_path / "small.json", [operation(1)])
     run_ggfmt([small], out)
     before = snapshot(out)
+    sabotage = Sabotage(session, tmp_path / "marks", after=killing(every_attempt=True))
     with pytest.raises(Abend, match="GG505"):
-        run_ggfmt([source], out, start=over(Sabotage(session, marks, every_attempt=True)), mode="overwrite")
+        run_ggfmt([source], out, start=over(sabotage), mode="overwrite")
     assert snapshot(out) == before
     assert len(output_files(out, "j")) == 1
 
