@@ -43,6 +43,7 @@ from ggfmt.formats.api.reading import (
     SplitBoundaryError,
     Unroutable,
 )
+from ggfmt.formats.records.batching import HELD_BYTES
 from ggfmt.location import Location
 from ggfmt.reading.progress import ROUTING, ProgressTracker
 from ggfmt.reading.recognition import PlannedInput
@@ -51,7 +52,7 @@ from ggfmt.reading.splits import Cut, Range, ReadJob, Split
 
 log = logging.getLogger("ggfmt")
 
-MIN_OPERATIONS = 1000  # of a table in a split: if there are more, it is faster to read without this pass
+MIN_OPERATIONS = 1000  # of a table in a split, or in HELD_BYTES: for more, it is faster to read without this pass
 MIN_TABLES = 8
 MAX_PAIRS = 100_000  # of a table and a split: each takes some 3 kB of the driver's memory
 BUCKET_BYTES = 48 << 20  # a reader keeps 64 MB before it makes small batches of all tables
@@ -342,8 +343,9 @@ def has_many_tables(job: ReadJob, inputs: Sequence[PlannedInput], cut: Cut) -> b
     """Return whether splits have so many tables that it is faster to divide their records first, by the first records
     of some splits."""
     side = FORMATS[job.input_format].read_support.by(job.source)
-    splits = len(cut.all)
-    if splits < 2 or side.router is None:
+    splits, total = len(cut.all), sum(map(_expanded, inputs))
+    stretches = max(splits, total // HELD_BYTES)  # after which a reader makes batches of all tables
+    if stretches < 2 or side.router is None:
         return False
     router = _router(job)
     size = records = pairs = seen = 0
@@ -367,7 +369,7 @@ def has_many_tables(job: ReadJob, inputs: Sequence[PlannedInput], cut: Cut) -> b
         return True
     if pairs < MIN_TABLES * seen:
         return False
-    operations = sum(map(_expanded, inputs)) * records / size / splits
+    operations = total * records / size / stretches
     return operations * seen / pairs < MIN_OPERATIONS
 
 

@@ -6,6 +6,7 @@ import gzip
 import json
 import shutil
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from ggfmt.formats.api.format import DEFAULT_SETTINGS
 from ggfmt.formats.api.reading import Chunk, Layout
 from ggfmt.model.selection import TableSelection
 from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
+from ggfmt.reading import routing
 from ggfmt.reading.runner import InThreads
 
 ROUTED = [name for name, format in FORMATS.items() if format.reads and format.read_support.router and format.writes]
@@ -348,6 +350,20 @@ def test_many_tables_are_divided(tmp_path: Path) -> None:
         patch.setattr("ggfmt.reading.scan.route", None)
         with pytest.raises(TypeError):
             run_ggfmt(inputs, tmp_path / "out", *JSON_LINES, split_size=1500)
+
+
+def test_the_tables_of_one_large_split_are_divided(tmp_path: Path) -> None:
+    path = tmp_path / "in.json.gz"
+    path.write_bytes(gzip.compress(write_lines(tmp_path / "in.json", lines(40)).read_bytes()))
+    for size, divides in ((1 << 30, False), (1000, True)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("ggfmt.reading.scan.route", None)
+            patch.setattr(routing, "HELD_BYTES", size)
+            with pytest.raises(TypeError) if divides else nullcontext():
+                run_ggfmt([path], tmp_path / f"out-{size}", *JSON_LINES)
+    with always_routed(HELD_BYTES=1000):
+        run_ggfmt([path], tmp_path / "by-table", *JSON_LINES)
+    assert outcome(tmp_path / "by-table") == outcome(tmp_path / f"out-{1 << 30}")
 
 
 def test_nothing_of_the_first_pass_is_left(tmp_path: Path) -> None:
