@@ -92,7 +92,7 @@ def left(directory: Path) -> list[str]:
 RUN = ("run", "in", "-c", "h.properties", "-o", "out", "--master", "none")
 BEFORE_COMMIT = {
     "listing": "ggfmt.reading.scan:list_inputs",
-    "directories held": "ggfmt.sinks.messages.preparation:lock_all:after",
+    "directories held": "ggfmt.engine:lock_all:after",
     "discovery": "ggfmt.reading.scan:discover_from_head",
     "first task": "ggfmt.sinks.messages.execution:run_split",
     "after a task": "ggfmt.sinks.messages.execution:run_split:after",
@@ -268,7 +268,7 @@ def test_a_program_that_calls_ggfmt_keeps_its_handlers(source: Path, monkeypatch
     [
         "ggfmt.spark.jvm:_connection",
         "ggfmt.spark.jobs:wait",
-        "ggfmt.sinks.messages.run:execute_tasks:after",
+        "ggfmt.sinks.messages.run:collect_results:after",
     ],
 )
 def test_spark_and_its_workers_are_gone_after_a_signal(place: str, name: str, source: Path) -> None:

@@ -17,8 +17,8 @@ from ggfmt.summary import Summarized, Summary
 if TYPE_CHECKING:
     from ggfmt.model.table import TableDef
     from ggfmt.reading.progress import ProgressSnapshot
+    from ggfmt.reading.rejects import RejectEntry
     from ggfmt.sinks.dry_run import DryRun
-    from ggfmt.sinks.messages.rejects import RejectEntry
 
 Mode = Literal["error", "append", "overwrite"]
 OnReject = Literal["abend", "quarantine"]
@@ -55,7 +55,7 @@ class Result(Summarized):
     def rejects(self) -> Iterator[RejectEntry]:
         """The records that were set aside, and why, as their files have them: handler by handler, in the order of the
         input. They are read as they are asked for, and again each time."""
-        from ggfmt.sinks.messages.rejects import read_rejects
+        from ggfmt.reading.rejects import read_rejects
 
         for root, manifest in self.manifests.items():
             yield from read_rejects(root, manifest)
@@ -151,8 +151,7 @@ class ConvertRequest:
 
 def run_conversion(request: ConvertRequest) -> Result:
     from ggfmt.formats.api.reading import MAX_RECORD_BYTES
-    from ggfmt.sinks.messages.preparation import RunSettings
-    from ggfmt.sinks.messages.run import execute
+    from ggfmt.sinks.messages.run import RunSettings, execute
 
     files = arguments.texts(request.inputs)
     target = arguments.text(request.output)
@@ -189,6 +188,6 @@ def run_conversion(request: ConvertRequest) -> Result:
         from ggfmt.sinks.dry_run import as_planned
 
         planned = as_planned(settings, runner.parallelism)
-        return Result(planned.totals, {}, configuration.diagnostics, planned)
+        return Result(planned.sink.unchanged().report, {}, configuration.diagnostics, planned)
     done = execute(settings, runner.start, request.progress)
     return Result(done.report, done.manifests, configuration.diagnostics)

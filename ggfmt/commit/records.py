@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
@@ -22,7 +22,7 @@ from msgspec import Meta, Struct, field
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import narrow, non_null_values
 from ggfmt.columnar.pieces import text_buffer
-from ggfmt.commit.journal import damaged, is_below, read_document
+from ggfmt.commit.journal import damaged, is_below, read_document, read_journal
 from ggfmt.commit.names import METADATA_DIRECTORY
 from ggfmt.commit.store import FAILURES, Store
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
@@ -32,6 +32,7 @@ from ggfmt.model.change import OP_TYPES
 MANIFEST = f"{METADATA_DIRECTORY}/manifest.json"
 RUNS = f"{METADATA_DIRECTORY}/runs"
 CONSOLIDATION_MEMBER = "consolidated"  # the member of a manifest that describes a consolidation
+SET_ASIDE_MEMBER = "set_aside"  # of a manifest: the tables that cannot go on; of a file: the number of its operations
 LAKE_MEMBER = "lake"  # the member of a manifest with tables of a lakehouse: the stream, and its last round
 
 # Operations over time: the number of each type by second, or in longer steps if there are too many seconds. A time is
@@ -228,6 +229,17 @@ def earlier_manifest(store: Store) -> RunRecord | None:
     """Return the manifest of a run of an earlier ggfmt, which kept no records."""
     latest = _read(store, MANIFEST)
     return None if latest is None or store.exists(latest.name) else latest
+
+
+def is_committed(store: Store, run: str) -> bool:
+    """Return whether the commit of a run was decided. Abend or one of `FAILURES` if the directory cannot be read."""
+    journal = read_journal(store)
+    return (journal is not None and journal.run == run) or store.exists(run_file(run))
+
+
+def is_of_rows(entry: Mapping[str, Any]) -> bool:
+    """Return whether a file in the manifest of a consolidation has rows of a table, and not operations or rejects."""
+    return not {"unresolved", "kept", "free", "rejects", SET_ASIDE_MEMBER} & {*entry}
 
 
 def run_file(run: object) -> str:

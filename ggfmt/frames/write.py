@@ -21,27 +21,26 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from ggfmt.commit.commit import MODES
+from ggfmt.commit.commit import MODES, write_errors_stop
 from ggfmt.commit.directory import OutputDirectory
 from ggfmt.commit.locking import SharedLease, owner_of
 from ggfmt.config.handlers import read_configuration
 from ggfmt.definitions import load_definitions
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, GgfmtError, UsageError, suggestion
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, GgfmtError, Span, UsageError, suggestion
+from ggfmt.engine import Run, open_outputs
 from ggfmt.formats.api.reading import Reject
 from ggfmt.frames.operations import RowReader, SequenceRange, other_columns, out_of_order, with_key
 from ggfmt.frames.shapes import AFTER, BEFORE, FrameShape, schema_of_user
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Column, TableDef
 from ggfmt.options.value_types import Keys, parse_keys
-from ggfmt.reading.progress import COMMITTING, JOINING, READING, ProgressTracker, Stopwatch, added
-from ggfmt.reading.runner import InProcess
+from ggfmt.reading.progress import READING
 from ggfmt.reading.scan import check_ended
+from ggfmt.reading.tasks import TaskStopped, in_task
 from ggfmt.sinks.messages import report
-from ggfmt.sinks.messages.execution import check_names_met, collect_results
 from ggfmt.sinks.messages.pipeline import Job
-from ggfmt.sinks.messages.preparation import RunSettings, prepare_commit, prepare_output
-from ggfmt.sinks.messages.publish import publish
-from ggfmt.sinks.messages.sink import SplitSink, TaskOutcome, TaskStopped, in_task
+from ggfmt.sinks.messages.run import MessageSink, RunSettings
+from ggfmt.sinks.messages.sink import MessageOutcome, SplitSink
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -172,7 +171,7 @@ def _are_names(value: object) -> bool:
 class PartWritten(WriterCommitMessage):
     """The result of one task: its outcome, its ranges of `seq`, and the tables whose columns it found."""
 
-    outcome: TaskOutcome
+    outcome: MessageOutcome
     order: dict[str, SequenceRange] = field(default_factory=dict)
     found: dict[str, TableDef] = field(default_factory=dict)
 
@@ -207,9 +206,11 @@ def columns_of(frame: DataFrame) -> str:
 
 def writer_of(asked: WriteOptions, shape: FrameShape) -> FrameWriter:
     """Return the writer after checking the output, unlocked: no process could hold the lock until the tasks start."""
+    run, sink = Run.of(asked.settings), MessageSink(asked.settings)
     with ExitStack() as held:
-        prepared = prepare_output(asked.settings, held)
-    return FrameWriter(prepared.job, prepared.mode, shape, asked.keys, owner_of(prepared.job.run))
+        sink.check(held)
+        open_outputs(run, sink, held)
+    return FrameWriter(sink.job(run), run.mode, shape, asked.keys, owner_of(run.id))
 
 
 class FrameWriter(DataSourceArrowWriter):
@@ -228,18 +229,18 @@ class FrameWriter(DataSourceArrowWriter):
         return self.write_part(iterator, context.partitionId(), context.taskAttemptId())
 
     def write_part(self, batches: Iterator[pa.RecordBatch], ordinal: int, attempt: int) -> PartWritten:
-        part = PartWritten(TaskOutcome(ordinal))
+        part = PartWritten(MessageOutcome(ordinal))
         try:
             with ExitStack() as held:
                 for root in self._job.staging:
                     held.enter_context(SharedLease(root, self._owner, OutputDirectory.what))
                 write = partial(self._write, part, batches, attempt)
-                part.outcome = in_task(self._job.staging.values(), ordinal, write)
+                part.outcome = in_task(self._job.staging.values(), part.outcome, write)
         except GgfmtError as error:
             part.outcome.abend = error.diagnostics[0]
         return part
 
-    def _write(self, part: PartWritten, batches: Iterator[pa.RecordBatch], attempt: int) -> TaskOutcome:
+    def _write(self, part: PartWritten, batches: Iterator[pa.RecordBatch], attempt: int) -> MessageOutcome:
         in_order = any(not target.settings.partition_by_table for target in self._job.targets)
         reader = RowReader(self._shape, self._job.catalog.trusted, self._keys, in_order)
         number = part.outcome.split
@@ -272,23 +273,25 @@ class FrameWriter(DataSourceArrowWriter):
             raise _plain(error) from None
 
     def _commit(self, parts: list[PartWritten]) -> None:
-        watch = Stopwatch()
+        job, started = self._job, time.perf_counter() - (time.time() - self._started)
+        settings = RunSettings(inputs=(), handlers=(), mode=self._mode, current_timestamp=job.current_timestamp)
+        sink = MessageSink(settings, job.targets)
+        run = Run(settings, job.run, job.moment, self._mode, started=started)
         with ExitStack() as held:
-            prepared = prepare_commit(self._job, self._mode, held)
+            open_outputs(run, sink, held)
+            if run.moment != job.moment:  # by the times in names, this run came first
+                message = "another run has added files to the output since this run started"
+                place, help = Span(file=sink.outputs[0].root.shown), "nothing was committed; write the frame again"
+                raise Abend(Diagnostic("GG506", message, place, help))
             outcomes = [part.outcome for part in parts]
             check_ended(outcomes)
-            check_names_met(self._job, outcomes)
             _check_order(parts)
             _check_columns(parts)
-            with InProcess() as joiner:
-                results = collect_results(self._job, outcomes, joiner, ProgressTracker(None))
-            watch.lap(JOINING)
-            results.totals.seconds = time.time() - self._started
-            results.totals.seconds_in_tasks = sum(outcome.seconds for outcome in outcomes)
-            results.totals.steps = added(results.totals.steps, watch.seconds)
-            publish(prepared, results)
-            watch.lap(COMMITTING)
-        for warning in report.warnings(results.totals):
+            with write_errors_stop(sink.outputs[0].root):
+                sink.collect(run, job, outcomes)
+            sink.results.totals.seconds_in_tasks = sum(outcome.seconds for outcome in outcomes)
+            sink.commit(run, [])
+        for warning in report.warnings(sink.results.totals):
             log.warning("%s", warning)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:

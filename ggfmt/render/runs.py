@@ -55,20 +55,19 @@ _MAX_ITEMS = 20  # items of a list
 def dry_run_text(planned: DryRun, whole: bool = False) -> str:
     most = None if whole else _MAX_ITEMS
     lines = [*_inputs(planned, most), *_tables(planned)]
-    prepared = planned.prepared
-    replaced = {output.root: names for output, names in zip(prepared.outputs, prepared.replaced, strict=True)}
-    for target in prepared.job.targets:
+    replaced = {output.root: names for output, names in planned.sink.replaced.items()}
+    for target in planned.sink.targets:
         own = [name for name in replaced[target.root] if name.startswith(f"{target.handler}/")]
         lines += _handler(planned, target, len(own), most)
-    if planned.prepared.idle is not None:
-        lines.append(f"Nothing to do: {planned.prepared.idle}")
+    if planned.run.idle is not None:
+        lines.append(f"Nothing to do: {planned.run.idle}")
     lines.append("This was a dry run: nothing was written.")
     return "".join(f"{visible(line)}\n" for line in lines)
 
 
 def _inputs(planned: DryRun, most: int | None) -> Iterator[str]:
-    scan = planned.scan
-    files = scan.files
+    scan, files = planned.run.scan, planned.run.files
+    assert scan is not None
     if files:
         yield f"Inputs: {counted(len(files), 'file')}, {scan.size:,} bytes as stored"
         endings = (f"bytes, {file.compression}" if file.compression else "bytes" for file in files)
@@ -94,11 +93,11 @@ def _tables(planned: DryRun) -> Iterator[str]:
 
 def _handler(planned: DryRun, target: HandlerOutput, replaced: int, most: int | None) -> Iterator[str]:
     yield f"Handler {target.handler}: {target.settings.format}, {FORMATS[target.settings.format].doc}"
-    if planned.prepared.stream:
+    if planned.sink.streamed:
         yield "  To standard output"
         return
     where = f"in place of {counted(replaced, 'file')}" if replaced else "which has no output yet"
-    if planned.prepared.mode == "append":
+    if planned.run.mode == "append":
         where = "beside the existing output"
     yield f"  Below {target.root.shown}/{target.handler}, {where}"
     files = []

@@ -11,12 +11,11 @@ import pyarrow as pa
 
 from ggfmt.commit.journal import read_document
 from ggfmt.commit.names import counted, safe_name
-from ggfmt.commit.records import CONSOLIDATION_MEMBER, MANIFEST, output_to_read
+from ggfmt.commit.records import CONSOLIDATION_MEMBER, MANIFEST, is_of_rows, output_to_read
 from ggfmt.commit.store import Store, check_parts, is_hidden
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.java.text import visible
 from ggfmt.location import Location
-from ggfmt.rows.manifest import is_of_rows
 from ggfmt.rows.numbers import NumberRange, is_number
 from ggfmt.rows.query import query_error
 from ggfmt.rows.readers import read_rows

@@ -34,20 +34,20 @@ from ggfmt.rows.answers import answers
 from ggfmt.rows.key_updates import LinkedKeys, may_meet_an_insert
 from ggfmt.rows.numbers import NumberRange, is_number
 from ggfmt.rows.operations import TRUNCATE, base_operations, staged_operations, staged_schema, without_before_images
-from ggfmt.rows.ordering import choose_ordering
 from ggfmt.rows.query import RowQuery, query_error
 from ggfmt.rows.results import TableQuery, check_keyless
 from ggfmt.rows.staging import (
     SplitStager,
     StagedInput,
+    StagedSplit,
     StagedTable,
     bucket_numbers,
     buckets_of,
     merge_outcomes,
     unit_count,
 )
+from ggfmt.rows.table_stats import choose_ordering
 from ggfmt.rows.tables import RowTable, Types, can_hold, epoch_at, tables_of, with_base_columns, with_found_types
-from ggfmt.sinks.messages.sink import TaskOutcome
 from ggfmt.spark.runners import runner_for, send_package
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class _StatsSink:
     base_types: Mapping[str, pa.DataType] | None
     on_unfit: OnUnfit = "error"
 
-    def task(self, job: ReadJob) -> Callable[[Split, int], TaskOutcome]:
+    def task(self, job: ReadJob) -> Callable[[Split, int], StagedSplit]:
         try:
             table = self.table(job)
         except UsageError:

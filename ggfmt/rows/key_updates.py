@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
@@ -20,11 +20,9 @@ from ggfmt.arrow.arrays import begins, concatenated, narrow, non_null_values, nu
 from ggfmt.columnar.hashes import row_hashes
 from ggfmt.frames.batches import FILE_BITS
 from ggfmt.rows.operations import DELETE, INSERT
+from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.positions import OFFSETS
 from ggfmt.rows.tables import RowTable
-
-if TYPE_CHECKING:
-    from ggfmt.rows.ordering import Ordering
 
 MAX_GROUP_KEYS = 200_000  # that a task works on, unless more of them are connected
 _MAX_STEPS = 30  # from key to key by pairs, before all of them count as connected

@@ -7,21 +7,22 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
 from ggfmt.commit.names import counted, folded, stamp
-from ggfmt.commit.records import CONSOLIDATION_MEMBER, LAYOUT
+from ggfmt.commit.records import CONSOLIDATION_MEMBER, LAYOUT, SET_ASIDE_MEMBER, is_of_rows
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, without_credentials
+from ggfmt.engine import Run
 from ggfmt.frames.shapes import ddl_type
 from ggfmt.location import Location
-from ggfmt.reading.files import InputFile
 from ggfmt.rowfiles.writers import WrittenFile
 from ggfmt.rows.kept import KeptOperations, load_free_keys, load_kept
 from ggfmt.rows.numbers import NumberRange
 from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.query import CURRENT, DELETED, UNRESOLVED
+from ggfmt.rows.request import ConsolidationSettings
 from ggfmt.rows.results import RowCounts, TableQuery
 from ggfmt.rows.staging import StagedInput
 from ggfmt.rows.table_stats import TableStats
@@ -29,11 +30,6 @@ from ggfmt.rows.tables import RowTable
 from ggfmt.rows.units import BaseFile, KeptFiles
 from ggfmt.version import VERSION
 
-if TYPE_CHECKING:
-    from ggfmt.rows.run import ConsolidationSettings
-
-
-SET_ASIDE_MEMBER = "set_aside"  # of a manifest: the tables that cannot go on; of a file: the number of its operations
 _OF_SET_ASIDE = ("key", "columns", "numbers", "operations", "order", "unfit", "last_position")
 
 
@@ -94,28 +90,21 @@ class PublishedFile:
     bucket: int | None
 
 
-def is_of_rows(entry: Mapping[str, Any]) -> bool:
-    return not {"unresolved", "kept", "free", "rejects", SET_ASIDE_MEMBER} & {*entry}
-
-
 def build_manifest(
-    run: str,
-    moment: datetime,
+    run: Run,
     settings: ConsolidationSettings,
     staged: StagedInput,
-    inputs: Sequence[InputFile],
     results: Sequence[TableResult],
     published: Sequence[PublishedFile],
     seconds: float,
-    application: str | None,
 ) -> dict[str, Any]:
     query = settings.query
     return {
         "ggfmt": VERSION,
         "layout": LAYOUT,
         "versions": {"python": platform.python_version(), "pyarrow": pa.__version__},
-        "run": run,
-        "time": stamp(moment),
+        "run": run.id,
+        "time": stamp(run.moment),
         "mode": settings.mode,
         CONSOLIDATION_MEMBER: {
             "kind": query.kind,
@@ -128,7 +117,7 @@ def build_manifest(
             "base": None if settings.base is None else without_credentials(settings.base),
         },
         "input_format": staged.job.input_format,
-        "inputs": [{"path": without_credentials(file.shown), "bytes": file.size} for file in inputs],
+        "inputs": [{"path": without_credentials(file.shown), "bytes": file.size} for file in run.files],
         "rejects": dict(sorted(staged.rejected.items())),
         "other_records": dict(sorted(staged.others.items())),
         "skipped_records": dict(sorted(staged.skipped.items())),
@@ -136,7 +125,7 @@ def build_manifest(
         SET_ASIDE_MEMBER: {
             result.table.name: _set_aside(result, result.aside) for result in results if result.aside is not None
         },
-        "spark_application": application,
+        "spark_application": run.application,
         "seconds": round(seconds, 3),
         "warnings": list(map(str, staged.warnings)),
         "files": [_entry(item) for item in published],

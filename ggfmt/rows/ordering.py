@@ -15,8 +15,7 @@ from ggfmt.columnar.hashes import row_codes
 from ggfmt.frames.batches import FILE_BITS
 from ggfmt.rows.operations import BASE_SEQ
 from ggfmt.rows.positions import PositionKind, kind_named
-from ggfmt.rows.query import RowQuery, parse_time, query_error
-from ggfmt.rows.table_stats import TableStats
+from ggfmt.rows.query import parse_time, query_error
 
 _LONG = pa.int64()
 
@@ -102,24 +101,6 @@ def check_moment(moment: str, kind: PositionKind | None) -> None:
     if kind.value(moment) is None:
         message = f"`{moment}` is neither a time nor a position of the kind in the table ({kind.name})"
         raise query_error(message, f"{kind.help}, or a time such as `2026-01-31T12:00:00`")
-
-
-def choose_ordering(query: RowQuery, stats: TableStats) -> Ordering:
-    """Return what orders the operations of a table. Raises: UsageError GG551 if positions should and do not."""
-    kind = stats.ordering.kind if stats.ordering.orders else None
-    bounds = [moment for moment in (query.as_of, query.since) if moment is not None and parse_time(moment) is None]
-    operations = stats.operations.total()
-    if not operations:
-        return Ordering(None)
-    if kind is None and (bounds or query.order == "position"):
-        lacking = stats.without_position
-        why = f"{lacking} operations have no position" if lacking else "the positions have no known order"
-        if bounds:
-            raise query_error(f"`{bounds[0]}` is not a time, and {why}", "give a time such as `2026-01-31T12:00:00`")
-        raise query_error(f"positions do not order the operations: {why}", "leave out `order`")
-    for bound in bounds:
-        check_moment(bound, kind)
-    return Ordering(kind if bounds or query.order != "input" else None)
 
 
 def without_repeated(batch: pa.RecordBatch, ordering: Ordering, has_key: bool) -> pa.RecordBatch:

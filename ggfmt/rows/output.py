@@ -11,6 +11,7 @@ from ggfmt.commit.records import CONSOLIDATION_MEMBER, records
 
 class RowsDirectory(Participant):
     what = "the output directory"
+    handler = "rows"  # in checkpoints
     has_success_file = True
 
     def replaced(self, mode: str) -> list[str]:

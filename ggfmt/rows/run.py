@@ -1,5 +1,4 @@
-"""`ggfmt consolidate` from end to end: operations are staged by bucket of their keys, tasks find the rows, and a commit
-publishes them."""
+"""`ggfmt consolidate`: operations are staged by bucket of their keys, tasks find the rows, a commit publishes them."""
 
 from __future__ import annotations
 
@@ -7,25 +6,24 @@ import logging
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
-from ggfmt import signals
+from ggfmt import engine, signals
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.commit.commit import lock_all, write_error
+from ggfmt.commit.commit import CommitPart, write_error
 from ggfmt.commit.names import counted
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.engine import Run, Sink
 from ggfmt.frames.shapes import ddl_type
 from ggfmt.java.text import visible
 from ggfmt.location import Location
-from ggfmt.reading.checkpoint import Checkpoint, open_checkpoint, warn_rejected_files_are_done
-from ggfmt.reading.files import InputFile
-from ggfmt.reading.progress import COMMITTING, LISTING, STARTING, ProgressCallback, ProgressTracker
-from ggfmt.reading.runner import InProcess, InThreads, Runner, warn_without_kernels
-from ggfmt.reading.scan import Scan, ScanRequest, check_selection
+from ggfmt.reading.progress import ProgressCallback
+from ggfmt.reading.runner import InProcess, InThreads, Runner
+from ggfmt.reading.splits import ReadJob
 from ggfmt.rowfiles.writers import write_rows
 from ggfmt.rows.base import (
     BaseSnapshot,
@@ -38,9 +36,9 @@ from ggfmt.rows.base import (
 )
 from ggfmt.rows.kept import KeptOperations, free_before, kept_schema, keys_without_rows, set_aside_batches
 from ggfmt.rows.manifest import PublishedFile, SetAside, TableResult, build_manifest, summary_lines
-from ggfmt.rows.ordering import choose_ordering
 from ggfmt.rows.output import RowsDirectory
-from ggfmt.rows.query import UNRESOLVED, RowQuery
+from ggfmt.rows.query import UNRESOLVED
+from ggfmt.rows.request import ConsolidationSettings
 from ggfmt.rows.results import FreeKeys, TableQuery, check_keyless
 from ggfmt.rows.staging import (
     MAX_MEMORY_BYTES,
@@ -48,17 +46,17 @@ from ggfmt.rows.staging import (
     RowSink,
     StagedInput,
     StagedPart,
+    StagedSplit,
     StagedTable,
     bucket_count,
     bucket_numbers,
     buckets_of,
     load,
     parts_in_memory,
-    stage_operations,
     unit_count,
 )
+from ggfmt.rows.table_stats import choose_ordering
 from ggfmt.rows.tables import (
-    Types,
     epoch_at,
     of_base,
     stored_types,
@@ -66,7 +64,7 @@ from ggfmt.rows.tables import (
     with_found_types,
 )
 from ggfmt.rows.targets.choice import make_target
-from ggfmt.rows.targets.options import TargetOptions
+from ggfmt.rows.targets.target import RowTarget
 from ggfmt.rows.units import (
     BaseFile,
     BaseTask,
@@ -79,7 +77,8 @@ from ggfmt.rows.units import (
     extract_linked,
     stage_base,
 )
-from ggfmt.sinks.messages.preparation import check_inputs_unchanged, now, run_id
+
+__all__ = ["ConsolidationSettings", "execute"]
 
 STAGED_BYTES_PER_BYTE = 4  # of a file of rows
 MAX_GROWTH = 4  # times the buckets of a table, before all of it is written into more buckets
@@ -89,181 +88,123 @@ _FINDING = "finding rows"  # a phase of its own
 log = logging.getLogger("ggfmt")
 
 
-@dataclass(frozen=True, kw_only=True)
-class ConsolidationSettings(ScanRequest):
-    output: str
-    query: RowQuery = field(default_factory=RowQuery)
-    to: str = "parquet"
-    mode: str = "error"
-    quarantine: bool = False
-    strict: bool = False
-    base: str | None = None
-    checkpoint: str | None = None
-    settle: float | None = None
-    types: Types = ()
-    target: TargetOptions = field(default_factory=TargetOptions)
-
-
 def execute(
     settings: ConsolidationSettings,
     start: Callable[[], AbstractContextManager[Runner]],
     progress: ProgressCallback | None = None,
 ) -> dict[str, Any]:
-    """Run a consolidation; return its manifest. `start` starts the runner, after everything else has been checked.
-    `progress` is called with the state of the run.
-
-    Raises: Abend if the data prevented the commit, UsageError for invalid settings; KeyboardInterrupt, with a message,
-    if the run was interrupted before the commit; CommittedWithErrors if something failed after it.
-    """
-    try:
-        while True:
-            run = _ConsolidationRun(settings, ProgressTracker(progress))
-            document = run.run(start)
-            if run.target.unfinished is None:
-                return document
-            signals.resume()  # the run that was cut off is committed, and files are left
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"{signals.interruption()}; nothing was committed") from None
+    """Run a consolidation; return its manifest. Arguments and errors as of `engine.execute`."""
+    while True:
+        sink = _Consolidation(settings)
+        document = engine.execute(settings, sink, start, progress)
+        if sink.unfinished is None:
+            return document
+        signals.resume()  # the run that was cut off is committed, and files are left
 
 
-@dataclass(frozen=True)
-class _BoundOutput:
-    root: Location
-    handler: str = "rows"
+class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
+    """The rows of all tables, in the target that the request names."""
 
+    target: RowTarget
+    staged: StagedInput
 
-class _ConsolidationRun:
-    def __init__(self, settings: ConsolidationSettings, tracker: ProgressTracker) -> None:
-        self.settings, self._tracker = settings, tracker
-        self._moment = now()
-        self._run = run_id(self._moment)
-        self._output = RowsDirectory(Location.of(settings.output))
-        self.output = self._output.root
-        self._bound = _BoundOutput(self.output)
-        self._base: BaseSnapshot | None = None
+    def __init__(self, settings: ConsolidationSettings) -> None:
+        self.settings = settings
         self.aside: dict[str, KeptOperations] = {}  # what the last run has set aside
-        self.target = make_target(settings.to, self._output, settings.target)
+        self._base: BaseSnapshot | None = None
+        self._document: dict[str, Any] = {}
+
+    def check(self, held: ExitStack, dry: bool = False) -> None:
+        settings = self.settings
+        output = RowsDirectory(Location.of(settings.output))
+        self.output = output.root
+        self.outputs, self.targets = [output], [output]
+        self.target = make_target(settings.to, output, settings.target)
         self.target.check(settings.query, settings.checkpoint is not None)
 
-    @property
-    def staging(self) -> Location:
-        return self._output.staging(self._run)
+    def open(self, run: Run) -> None:
+        self.target.recover()
+        ends_another = run.checkpoint is not None and self.target.unfinished is not None
+        self.target.open(run.id, "append" if ends_another else run.mode)
+        self.unfinished = self.target.unfinished
 
-    def run(self, start: Callable[[], AbstractContextManager[Runner]]) -> dict[str, Any]:
-        started = time.perf_counter()
-        with ExitStack() as stack:
-            self._tracker.start_phase(LISTING)
-            settings = self.settings
-            checkpoint = open_checkpoint(
-                settings.checkpoint, settings.settle, settings.mode, [self._output], settings.selection
-            )
-            files = settings.list()
-            lock_all([self._output, *filter(None, [checkpoint])], self._run, stack)
-            self.target.recover()
-            if checkpoint is not None:
-                files = self._new(checkpoint, files)
-                if not files:
-                    previous = self.target.previous
-                    return {} if previous is None else {**previous.document, "rejects": {}}
-            scan = Scan(settings, files)
-            scan.open_all()
-            log.info("input format %s: %s", scan.input_format, visible(scan.reason))
-            if self.target.previous is None:
-                self.target.open(self._run, settings.mode)
+    def plan(self, run: Run) -> ReadJob:
+        assert run.scan is not None
+        if run.idle is None:
             self._base = self._read_base()
-            self._tracker.start_phase(STARTING)
-            runner = stack.enter_context(start())
-            if isinstance(runner, InProcess):
-                runner = InThreads(runner.parallelism)
-            shown = visible(self.output.shown)
-            application = runner.name_jobs(lambda: f"{self._run} {self._tracker.step} → {shown}")
-            try:
-                staged = self._stage(scan, runner)
-                self._tracker.start_phase(_FINDING)
-                results = self._results(staged, runner)
-            except Abend:
-                check_inputs_unchanged(scan.files)
-                raise
-            self._refuse_unresolved(results)
-            check_inputs_unchanged(scan.files)
-            self._tracker.start_phase(COMMITTING)
-            summary: list[str] = []
+        return replace(run.scan.job, statements=True)
 
-            def describe(published: Sequence[PublishedFile]) -> dict[str, Any]:
-                seconds = time.perf_counter() - started
-                document = build_manifest(
-                    self._run, self._moment, settings, staged, scan.files, results, published, seconds, application
-                )
-                summary.extend(summary_lines(document))
-                return document
-
-            others = [] if checkpoint is None else [checkpoint.part(self._run, [self._bound], scan.inputs)]
-            inputs = None if checkpoint is None else checkpoint.recorded
-            self.target.rejects = staged.rejects
-            document = self.target.publish(results, describe, others, inputs)
-            signals.suspend()  # the rows are committed, and a signal cannot change that
-        for line in summary:
-            log.info("%s", visible(line))
-        if checkpoint is not None and document["rejects"]:
-            warn_rejected_files_are_done()
-        return document
-
-    def _new(self, checkpoint: Checkpoint, files: Sequence[InputFile]) -> list[InputFile]:
-        """Return the files that no earlier run has read, and find the result to merge them into."""
-        settings = self.settings
-        bound = checkpoint.bind([self._bound], [self._output], settings.mode)
-        if bound == "append" or self.target.unfinished is not None:
-            self.target.open(self._run, "append")
-        chosen = checkpoint.choose(files, settings.settle, self.target.unfinished)
-        if not chosen.files:
-            log.info("nothing to do: %s", chosen)
-            checkpoint.record_renewed(self._run)
-        return chosen.files
-
-    def _read_base(self) -> BaseSnapshot | None:
-        settings = self.settings
-        if self.target.previous is not None:
-            return self.target.base()
-        if settings.base is None:
-            return None
-        base = read_base(settings.base)
-        warn_unresolved(base, self.output.address, settings.strict)
-        return base
-
-    def _stage(self, scan: Scan, runner: Runner) -> StagedInput:
-        settings = self.settings
+    def tasks(self, run: Run) -> RowSink:
+        settings, scan = self.settings, run.scan
+        assert scan is not None
+        if isinstance(run.runner, InProcess):
+            run.runner = InThreads(run.runner.parallelism)
         bases = {} if self._base is None else self._base.tables
-        buckets = bucket_count(scan.size, runner.parallelism, settings.target.file_size)
+        buckets = bucket_count(scan.size, run.runner.parallelism, settings.target.file_size)
         buckets = max(buckets, *(table.bucket_count for table in bases.values()), 1)
         # What is set aside has all columns that the table had.
-        aside = {} if self.target.previous is None else self.target.previous.set_aside
-        bases = {**bases, **{name: described_table(name, entry) for name, entry in aside.items()}}
-        sink = RowSink(
-            self.staging.child("operations"),
+        bases = {**bases, **{name: described_table(name, entry) for name, entry in self._set_aside.items()}}
+        self._tasks = RowSink(
+            self.target.staging.child("operations"),
             settings.keys,
             settings.types,
             buckets,
-            in_process=isinstance(runner, InProcess),
+            in_process=isinstance(run.runner, InProcess),
             bases={name: replace(base, types=stored_types(base.types, settings.to)) for name, base in bases.items()},
             definitions=settings.definitions,
             quarantine=settings.quarantine,
             to=settings.to,
             on_unfit=settings.query.on_unfit,
         )
-        try:
-            warn_without_kernels()
-            staged = stage_operations(scan, sink, runner, self._tracker)
-        except OSError as error:
-            raise Abend(write_error(Location.of(settings.output), error)) from None
-        may_lack = settings.allow_empty or settings.checkpoint is not None
-        check_selection(settings.selection, sorted({*staged.staged, *staged.skipped}), may_lack)
-        self._warn_of_names(staged)
-        self._take_up(staged, aside)
-        return staged
+        self.scratch = self._tasks.directory.child("routed")
+        return self._tasks
 
-    def _take_up(self, staged: StagedInput, aside: Mapping[str, Any]) -> None:
+    @property
+    def _set_aside(self) -> Mapping[str, Any]:
+        return {} if self.target.previous is None else self.target.previous.set_aside
+
+    def collect(self, run: Run, job: ReadJob, outcomes: list[StagedSplit]) -> None:
+        self.staged = staged = self._tasks.staged(job, outcomes, run.files)
+        outcomes.clear()  # operations in memory are free as soon as a task has read them
+        run.check_selection({*staged.staged, *staged.skipped})
+        self._warn_of_names()
+        self._take_up()
+        run.tracker.start_phase(_FINDING)
+        self.results = self._results(run.runner)
+        self._refuse_unresolved(self.results)
+        self.rejected = staged.rejected.total()
+
+    def commit(self, run: Run, others: Sequence[CommitPart]) -> None:
+        def describe(published: Sequence[PublishedFile]) -> dict[str, Any]:
+            seconds = time.perf_counter() - run.started
+            document = build_manifest(run, self.settings, self.staged, self.results, published, seconds)
+            self._summary = list(summary_lines(document))
+            return document
+
+        self.target.inputs = None if run.checkpoint is None else run.checkpoint.recorded
+        self.target.rejects = self.staged.rejects
+        self._document = self.target.publish(self.results, describe, others)
+
+    def report(self, run: Run) -> dict[str, Any]:
+        for line in self._summary:
+            log.info("%s", visible(line))
+        return self._document
+
+    def unchanged(self) -> dict[str, Any]:
         previous = self.target.previous
-        for name, entry in aside.items():
+        return {} if previous is None else {**previous.document, "rejects": {}}
+
+    def _read_base(self) -> BaseSnapshot | None:
+        if self.target.previous is not None:
+            return self.target.base()
+        base = None if self.settings.base is None else read_base(self.settings.base)
+        if base is not None:
+            warn_unresolved(base, self.output.address, self.settings.strict)
+        return base
+
+    def _take_up(self) -> None:
+        previous, staged = self.target.previous, self.staged
+        for name, entry in self._set_aside.items():
             if previous is not None and name in staged.tables:
                 found = self.aside[name] = previous.load_set_aside(staged.tables[name], self.output)
                 gone = ", ".join(sorted(found.columns - {*staged.tables[name].columns}))
@@ -272,39 +213,32 @@ class _ConsolidationRun:
                 staged.prepend(name, found.batch)
                 staged.staged[name].stats.unfit.update(entry["unfit"])
 
-    def _warn_of_names(self, staged: StagedInput) -> None:
+    def _warn_of_names(self) -> None:
         """Warn of names in options that match nothing: a list of keys may have more tables than today's files."""
-        settings = self.settings
-        columns: dict[str, Collection[str]] = {name: table.types for name, table in staged.tables.items()}
-        if self._base is not None:
-            columns = {**{name: table.types for name, table in self._base.tables.items()}, **columns}
-        options = settings.target
-        if columns:
-            for warning in unmatched_names(
-                columns, settings.selection, settings.keys, options.partition_by, options.sort_by
-            ):
-                log.warning("%s", visible(warning))
+        settings, options = self.settings, self.settings.target
+        bases = {} if self._base is None else self._base.tables
+        columns: dict[str, Collection[str]] = {name: table.types for name, table in bases.items()}
+        columns |= {name: table.types for name, table in self.staged.tables.items()}
+        named = settings.selection, settings.keys, options.partition_by, options.sort_by
+        for warning in unmatched_names(columns, *named) if columns else ():
+            log.warning("%s", visible(warning))
 
     # Rows
 
-    def _results(self, staged: StagedInput, runner: Runner) -> list[TableResult]:
+    def _results(self, runner: Runner) -> list[TableResult]:
+        staged = self.staged
         bases = {} if self._base is None else tables_by_name(self._base, staged.tables)
         bases = {name: base for name, base in bases.items() if self.settings.selection.selects(name)}
         names = sorted(staged.staged) if self.target.previous is not None else sorted({*staged.staged, *bases})
         prepared = self.target.prepare(names, bases)
         in_use = sum(table.size for table in staged.staged.values())
-        memory = MemoryBudget(max(MAX_MEMORY_BYTES - in_use, 0)) if isinstance(runner, InProcess) else None
-        every = [
-            _TableWork(self, staged, number, name, base, memory, runner)
-            for number, (name, base) in enumerate(prepared.items())
-        ]
+        self.memory = MemoryBudget(max(MAX_MEMORY_BYTES - in_use, 0)) if isinstance(runner, InProcess) else None
+        self.parallelism = runner.parallelism
+        every = [_TableWork(self, number, name, base) for number, (name, base) in enumerate(prepared.items())]
         work = [one for one in every if one.result.aside is None]
         _log_found_types(work)
         for step in (_TableWork.base_items, _TableWork.link_items, _TableWork.group_items, _TableWork.bucket_items):
-            try:
-                _take_step(work, step, runner)
-            except OSError as error:  # of a task in this process
-                raise Abend(write_error(Location.of(self.settings.output), error)) from None
+            _take_step(work, step, runner)
         return [one.result if one.result.aside is not None else one.finished() for one in every]
 
     def _refuse_unresolved(self, results: Sequence[TableResult]) -> None:
@@ -348,18 +282,9 @@ def _call(plans: Mapping[int, TablePlan], call: _Call, attempt: int) -> UnitResu
 class _TableWork:
     """The steps that find the rows of a table. Each gives items for tasks, and takes what the tasks have found."""
 
-    def __init__(
-        self,
-        run: _ConsolidationRun,
-        staged: StagedInput,
-        number: int,
-        name: str,
-        base: BaseTable | None,
-        memory: MemoryBudget | None,
-        runner: Runner,
-    ) -> None:
+    def __init__(self, run: _Consolidation, number: int, name: str, base: BaseTable | None) -> None:
         self.number = number
-        settings = run.settings
+        settings, staged = run.settings, run.staged
         self._base, self._merges = base, run.target.previous is not None
         self._staged = staged.staged.get(name, StagedTable())
         table = staged.tables.get(name)
@@ -396,7 +321,7 @@ class _TableWork:
         except UsageError as error:
             if not run.target.sets_aside(query):
                 raise
-            self._set_aside(query, run.staging.child("aside", f"{number:05d}"), error.diagnostics[0])
+            self._set_aside(query, run.target.staging.child("aside", f"{number:05d}"), error.diagnostics[0])
             return
         linked = None
         if name in staged.staged and table.key:
@@ -407,9 +332,9 @@ class _TableWork:
             number,
             linked if linked is not None and len(linked) else None,
             layout,
-            run.staging,
+            run.target.staging,
             {} if base is None else base.types,
-            memory,
+            run.memory,
             None if kept is None else kept.hashes,
         )
         self._buckets = buckets_of(table, staged.buckets)
@@ -418,7 +343,7 @@ class _TableWork:
             size += STAGED_BYTES_PER_BYTE * sum(int(file.info().size or 0) for file in base.files)
         file_size = settings.target.file_size
         unit = None if file_size is None else STAGED_BYTES_PER_BYTE * file_size
-        self._groups = min(self._buckets, unit_count(size, runner.parallelism, unit))
+        self._groups = min(self._buckets, unit_count(size, run.parallelism, unit))
         self._aligned = self._is_aligned()
         if base is not None and self._aligned:
             self._groups = base.bucket_count

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
@@ -29,23 +29,19 @@ from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.options.value_types import Keys, OnUnfit
 from ggfmt.reading.files import BUFFER_BYTES, InputFile
-from ggfmt.reading.progress import ProgressTracker
-from ggfmt.reading.runner import Runner, warn_of_missing_kernels
-from ggfmt.reading.scan import DefinitionsNeeded, Scan
+from ggfmt.reading.rejects import RejectFiles, in_input_order
+from ggfmt.reading.runner import warn_of_missing_kernels
+from ggfmt.reading.scan import DefinitionsNeeded
 from ggfmt.reading.splits import ReadJob, Split
+from ggfmt.reading.tasks import StagedFile, TaskOutcome, in_task
 from ggfmt.rowfiles.spill import array_identity, split_by, taken_rows
+from ggfmt.rows.base import BaseTable
 from ggfmt.rows.key_updates import KeyLinks, LinkedKeys, file_ends, linked_keys, links_between, links_within
 from ggfmt.rows.operations import TRUNCATE, staged_operations, staged_schema
 from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.results import unfit_help
 from ggfmt.rows.table_stats import TableStats
 from ggfmt.rows.tables import RowTable, Types, of_base, tables_of, with_base_columns, with_base_numbers
-from ggfmt.sinks.messages.rejects import RejectFiles, in_input_order
-from ggfmt.sinks.messages.sink import TaskOutcome, in_task
-from ggfmt.sinks.messages.staging import StagedFile
-
-if TYPE_CHECKING:
-    from ggfmt.rows.base import BaseTable
 
 MAX_MEMORY_BYTES = 256 << 20  # of staged operations in this process
 MAX_BUFFERED_BYTES = 48 << 20  # of a task, before it writes
@@ -165,7 +161,7 @@ class RowSink:
     to: str = "parquet"  # where rows go, which decides on types
     on_unfit: OnUnfit = "error"  # what becomes of a value that the type of its column does not have
 
-    def task(self, job: ReadJob) -> Callable[[Split, int], TaskOutcome]:
+    def task(self, job: ReadJob) -> Callable[[Split, int], StagedSplit]:
         keys = {name: base.key for name, base in self.bases.items()}
         types = {f"{name}.{column}": type for name, base in self.bases.items() for column, type in base.types.items()}
         try:
@@ -202,6 +198,21 @@ class RowSink:
     def discard(self) -> None:
         Store(self.directory).delete_tree("")
 
+    def staged(self, job: ReadJob, outcomes: Sequence[StagedSplit], files: Sequence[InputFile]) -> StagedInput:
+        """Return all operations of the tasks that have read `files`."""
+        warn_of_missing_kernels([outcome.kernels for outcome in outcomes])
+        for table in job.catalog.tables():
+            known = table.full_name in self.tables or job.catalog.trusted.get(table.full_name)
+            if not known and job.selection.selects(table.full_name):
+                log.warning(
+                    "table %s skipped: its columns are unknown; add a definition with `--definitions`",
+                    visible(table.full_name),
+                )
+        found = merge_outcomes(job, self.tables, outcomes, self.buckets, files)
+        if job.routed:
+            found.rejects = in_input_order(found.rejects, self.directory, ROWS_HANDLER, found.files)
+        return found
+
 
 @dataclass
 class MemoryBudget:
@@ -235,30 +246,11 @@ def piece_count(size: int) -> int:
     return 1 if size <= MAX_UNIT_BYTES else unit_count(size, 1)
 
 
-def stage_operations(scan: Scan, sink: RowSink, runner: Runner, tracker: ProgressTracker | None = None) -> StagedInput:
-    """Read all operations of a scan. Raises: Abend for what cannot be read, UsageError GG551 as `tables_of`."""
-    job = replace(scan.job, statements=True)
-    job, outcomes = scan.run(job, sink, runner, tracker, scratch=sink.directory.child("routed"))
-    warn_of_missing_kernels([outcome.kernels for outcome in outcomes])
-    for table in job.catalog.tables():
-        known = table.full_name in sink.tables or job.catalog.trusted.get(table.full_name)
-        if not known and job.selection.selects(table.full_name):
-            log.warning(
-                "table %s skipped: its columns are unknown; add a definition with `--definitions`",
-                visible(table.full_name),
-            )
-    found = merge_outcomes(job, sink.tables, outcomes, sink.buckets, scan.files)
-    if job.routed:
-        found.rejects = in_input_order(found.rejects, sink.directory, ROWS_HANDLER, found.files)
-    return found
-
-
 def merge_outcomes(
-    job: ReadJob, tables: dict[str, RowTable], outcomes: Iterable[TaskOutcome], buckets: int, files: Iterable[InputFile]
+    job: ReadJob, tables: dict[str, RowTable], outcomes: Iterable[StagedSplit], buckets: int, files: Iterable[InputFile]
 ) -> StagedInput:
     found = StagedInput(job, tables, {}, buckets, tuple(file.shown for file in files))
     for outcome in outcomes:
-        assert isinstance(outcome, StagedSplit)
         found.skipped += outcome.skipped
         found.rejects += outcome.rejects
         found.rejected += outcome.rejected
@@ -286,10 +278,10 @@ class SplitStager:
     memory: MemoryBudget | None = None
     quarantine: bool = False
 
-    def stage(self, split: Split, attempt: int) -> TaskOutcome:
+    def stage(self, split: Split, attempt: int) -> StagedSplit:
         """Read one split. `attempt` is unique, so that attempts of one split do not collide."""
         roots = [self.directory] if self.memory is None and self.directory is not None else []
-        return in_task(roots, split.ordinal, lambda: _StagingTask(self, split, attempt).run())
+        return in_task(roots, StagedSplit(split.ordinal), lambda: _StagingTask(self, split, attempt).run())
 
 
 class _StagingTask:
@@ -305,7 +297,7 @@ class _StagingTask:
             if stager.quarantine:
                 self._rejects = RejectFiles(Store(stager.directory), ROWS_HANDLER, split.ordinal)
 
-    def run(self) -> TaskOutcome:
+    def run(self) -> StagedSplit:
         outcome = self._outcome
         try:
             stager, on_reject = self._stager, None if self._rejects is None else self._reject

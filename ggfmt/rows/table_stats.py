@@ -15,7 +15,9 @@ from ggfmt.model.change import OP_TYPES
 from ggfmt.rows.key_updates import KeyLinks
 from ggfmt.rows.numbers import NumberRange
 from ggfmt.rows.operations import DELETE, INSERT, TRUNCATE, UPDATE, Truncate, any_of
+from ggfmt.rows.ordering import Ordering, check_moment
 from ggfmt.rows.positions import PositionKind, common_kind, kind_of
+from ggfmt.rows.query import RowQuery, parse_time, query_error
 from ggfmt.rows.tables import RowTable
 
 
@@ -165,3 +167,21 @@ def _incomplete(batch: pa.RecordBatch, table: RowTable) -> tuple[int, Span] | No
     row = batch.slice(rows[0], 1)
     place = Span(table=table.name, offset=row["offset"][0].as_py(), position=row["position"][0].as_py())
     return row["seq"][0].as_py(), place
+
+
+def choose_ordering(query: RowQuery, stats: TableStats) -> Ordering:
+    """Return what orders the operations of a table. Raises: UsageError GG551 if positions should and do not."""
+    kind = stats.ordering.kind if stats.ordering.orders else None
+    bounds = [moment for moment in (query.as_of, query.since) if moment is not None and parse_time(moment) is None]
+    operations = stats.operations.total()
+    if not operations:
+        return Ordering(None)
+    if kind is None and (bounds or query.order == "position"):
+        lacking = stats.without_position
+        why = f"{lacking} operations have no position" if lacking else "the positions have no known order"
+        if bounds:
+            raise query_error(f"`{bounds[0]}` is not a time, and {why}", "give a time such as `2026-01-31T12:00:00`")
+        raise query_error(f"positions do not order the operations: {why}", "leave out `order`")
+    for bound in bounds:
+        check_moment(bound, kind)
+    return Ordering(kind if bounds or query.order != "input" else None)

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
 
 from ggfmt.columnar.replacement import Replacer, UnusableName
 from ggfmt.commit.names import FileLocation
 from ggfmt.diagnostics.diagnostic import Abend
+from ggfmt.engine import Run, prepare
 from ggfmt.model.table import TableDef
-from ggfmt.reading.scan import Scan
 from ggfmt.reading.splits import Split
 from ggfmt.reading.standard_input import ARGUMENT as STANDARD_INPUT
-from ggfmt.sinks.messages import report
 from ggfmt.sinks.messages.execution import check_names
 from ggfmt.sinks.messages.layout import Partition, file_name_conflict_error
 from ggfmt.sinks.messages.pipeline import HandlerOutput, Job
-from ggfmt.sinks.messages.preparation import PreparedRun, RunSettings, prepare
+from ggfmt.sinks.messages.run import MessageSink, RunSettings, sink_of
 
 
 @dataclass(frozen=True)
@@ -35,24 +33,16 @@ class DryRun:
     `found`: they come from the first records. `splits` is None if the number of parallel tasks is unknown.
     """
 
-    prepared: PreparedRun
+    run: Run
+    sink: MessageSink
     splits: tuple[Split, ...] | None
     tables: tuple[TableDef, ...] | None
     found: bool
     standard_input: bool
 
-    @property
-    def scan(self) -> Scan:
-        assert self.prepared.scan is not None
-        return self.prepared.scan
-
-    @property
-    def totals(self) -> dict[str, Any]:
-        return report.as_document(report.Totals())
-
     def files(self, target: HandlerOutput) -> Iterator[FilePlan]:
         if not target.settings.partition_by_table:
-            yield FilePlan(None, target.layout.place(None, self.prepared.moment))
+            yield FilePlan(None, target.layout.place(None, self.run.moment))
             return
         owners: dict[FileLocation, tuple[str, Partition]] = {}
         for table in self.tables or ():
@@ -60,7 +50,7 @@ class DryRun:
             if columns:
                 yield FilePlan(table.full_name, None, columns)
                 continue
-            place = target.layout.place(table, self.prepared.moment)
+            place = target.layout.place(table, self.run.moment)
             first = owners.setdefault(place, (table.full_name, ()))
             if first[0] != table.full_name:
                 raise file_name_conflict_error(first, (table.full_name, ()), (), place.path)
@@ -69,16 +59,16 @@ class DryRun:
 
 def as_planned(settings: RunSettings, parallelism: int | None) -> DryRun:
     """Check and plan a run with `parallelism` tasks at once. Errors as of `prepare`, and of the names of tables."""
+    run, sink = Run.of(settings), sink_of(settings)
     with ExitStack() as held:
-        prepared = prepare(settings, held, dry=True)
-    job = prepared.job
+        job = prepare(run, sink, held, dry=True)
     found = not job.catalog.trusted
-    scan = prepared.scan
+    scan = run.scan
     assert scan is not None
     shown = scan.discover_from_head(job) if found and scan.files else job
     tables = None if shown is None or not shown.catalog.tables() else tuple(_renamed(shown))
     splits = None if parallelism is None else tuple(scan.splits(parallelism).all)
-    planned = DryRun(prepared, splits, tables, found, STANDARD_INPUT in settings.inputs)
+    planned = DryRun(run, sink, splits, tables, found, STANDARD_INPUT in settings.inputs)
     for target in job.targets:
         for _ in planned.files(target):
             pass

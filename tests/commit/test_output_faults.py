@@ -413,7 +413,7 @@ def test_a_full_disk_in_a_join_is_an_error_of_one_line(
 def test_a_report_that_cannot_be_written_at_the_end_says_that_the_run_is_committed(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ggfmt.spark.session.SparkRunner", lambda settings: InProcess())
+    monkeypatch.setattr("ggfmt.spark.session.SparkRunner", lambda settings, **checks: InProcess())
     reports = tmp_path / "reports"
     reports.mkdir()
     real = Participant.stage

@@ -45,12 +45,13 @@ LAYERS["definitions"] = LAYERS["formats"] | {"formats"}
 LAYERS["config"] = LAYERS["definitions"] | {"definitions"}
 LAYERS["commit"] = LAYERS["columnar"] | {"columnar", "location", "signals"}
 LAYERS["reading"] = LAYERS["config"] | {"commit", "config", "cores", "location", "scratch", "signals", "unused_modules"}
-LAYERS["sinks"] = LAYERS["reading"] | {"reading", "version"}
+LAYERS["engine"] = LAYERS["reading"] | {"reading"}
+LAYERS["sinks"] = LAYERS["engine"] | {"engine", "version"}
 LAYERS["rowfiles"] = LAYERS["commit"] | {"commit"}
 LAYERS["comparison"] = LAYERS["sinks"] | {"rowfiles", "sinks", "summary"}
 LAYERS["doctor"] = {"diagnostics", "kernels", "location", "spark", "version"}
 LAYERS["frames"] = LAYERS["sinks"] | {"sinks", "spark"}
-LAYERS["rows"] = LAYERS["frames"] | {"frames", "rowfiles"}
+LAYERS["rows"] = (LAYERS["frames"] - {"sinks"}) | {"frames", "rowfiles"}
 LAYERS["render"] = LAYERS["comparison"] | {"comparison", "doctor", "docs", "logs", "signals"}
 LAYERS["commands"] = LAYERS["comparison"] | {"comparison", "frames", "spark", "rows"}
 LAYERS["cli"] = LAYERS["render"] | {"render", "commands", "spark", "logs", "out_of_memory"}
@@ -143,6 +144,12 @@ def own_imports(name: str) -> set[str]:
     return {item.removeprefix("ggfmt.") for item in found}
 
 
+def names_from(name: str) -> set[str]:
+    """The names that a module imports from modules of ggfmt, as `reading.files.InputFile`."""
+    nodes = (node for node in ast.walk(ast.parse(MODULES[name].read_text("utf-8"))) if isinstance(node, ast.ImportFrom))
+    return {f"{node.module}.{alias.name}".removeprefix("ggfmt.") for node in nodes for alias in node.names}
+
+
 def libraries(name: str) -> set[str]:
     roots = {item.partition(".")[0] for item in imports(name)}
     return roots - set(sys.stdlib_module_names) - {"ggfmt", "__future__"}
@@ -158,6 +165,27 @@ def test_a_module_imports_only_from_lower_layers() -> None:
     used = {name: {module.partition(".")[0] for module in own_imports(name)} for name in MODULES}
     above = {name: used[name] - LAYERS[layer] - {layer} for name, layer in layers.items()}
     assert {name: layers for name, layers in above.items() if layers} == {}
+
+
+def test_one_module_has_the_walk_of_a_run() -> None:
+    steps = {
+        "commit.commit.check_directories",
+        "commit.commit.lock_all",
+        "reading.checkpoint.open_checkpoint",
+        "reading.checkpoint.warn_rejected_files_are_done",
+        "reading.runner.warn_without_kernels",
+    }
+    taken = {step: [name for name in MODULES if step in names_from(name)] for step in steps}
+    assert taken == {step: ["engine"] for step in steps}
+
+
+@pytest.mark.parametrize("package", ["commit", "reading", "engine", "sinks", "frames", "rowfiles", "rows"])
+def test_modules_import_each_other_in_no_circle(package: str) -> None:
+    left = {name: own_imports(name) for name in MODULES if belongs_to(name, {package})}
+    while ends := [name for name, used in left.items() if not used & (left.keys() - {name})]:
+        for name in ends:
+            del left[name]
+    assert sorted(left) == []
 
 
 def test_a_library_is_used_only_where_it_belongs() -> None:

@@ -15,7 +15,7 @@ from runs import JSON_LINES, operation, run_ggfmt, write_lines
 
 from ggfmt.reading import routing
 from ggfmt.reading.runner import InProcess
-from ggfmt.sinks.messages.sink import TaskOutcome
+from ggfmt.sinks.messages.sink import MessageOutcome
 
 MAX_RESULT, MAX_OF_TABLE, MAX_OF_TASK = 4 << 10, 1 << 10, 1536  # bytes; the last one is beside its tables
 MAX_DRIVER = 1 << 30
@@ -85,5 +85,5 @@ def test_results_of_tasks_are_small(tmp_path: Path) -> None:
     assert found[0] > 100
     assert len(runner.of[routing.RoutedSplit]) > 10
     assert max(size for sizes in runner.of.values() for size in sizes) < MAX_RESULT
-    read = sum(runner.of[TaskOutcome])
+    read = sum(runner.of[MessageOutcome])
     assert read < tables * MAX_OF_TABLE + found[0] * MAX_OF_TASK

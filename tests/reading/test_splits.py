@@ -33,7 +33,7 @@ from ggfmt.reading.recognition import PlannedInput
 from ggfmt.reading.runner import Runner
 from ggfmt.reading.scan import inputs_to_reread
 from ggfmt.reading.splits import FIRST_WINDOW_BYTES, MIN_SPLIT_BYTES, Splits
-from ggfmt.sinks.messages.sink import TaskOutcome
+from ggfmt.reading.tasks import TaskOutcome
 
 CHUNKS = (1, 7, 64, 1 << 20)
 

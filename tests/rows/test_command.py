@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import signal
@@ -23,12 +24,13 @@ from runs import manifest, metadata, operation, run_ggfmt, snapshot, write_lines
 
 import ggfmt
 from ggfmt.cli import main
-from ggfmt.diagnostics.diagnostic import Abend, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, UsageError
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.rows import run as run_module
 from ggfmt.rows import staging as staging_module
 from ggfmt.rows import units as units_module
 from ggfmt.rows.targets import target as target_module
+from ggfmt.rows.targets.files import FileTarget
 from ggfmt.sinks.messages.verification import verify
 
 if TYPE_CHECKING:
@@ -372,6 +374,35 @@ def test_what_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert not out.exists()
     consolidate(STORY, out)
     assert read(out, "S.T", "parquet") == ROWS
+
+
+def test_standard_input_is_an_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_lines(tmp_path / "in.json", [operation(1), operation(2)])
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((tmp_path / "in.json").read_bytes())))
+    monkeypatch.chdir(tmp_path)
+    told = ("--key", "ID", "--to", "csv", "-o", "out", "--master", "none", "--starts-empty")
+    assert main(["consolidate", "-", *told]) == 0
+    assert manifest(tmp_path / "out")["inputs"][0]["path"] == "<stdin>"
+    assert manifest(tmp_path / "out")["tables"]["GG.TCUSTORD"]["rows"] == 2
+    assert main(["consolidate", "-", *told[:-3], "--checkpoint", "seen", "--master", "none"]) == 2
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_an_interrupt_says_what_is_committed(committed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish = FileTarget.publish
+
+    def stop(*arguments: Any) -> None:
+        if committed:
+            publish(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(FileTarget, "publish", stop)
+    source, out = write_lines(tmp_path / "in.json", [operation(1)]), tmp_path / "out"
+    with pytest.raises(CommittedWithErrors if committed else KeyboardInterrupt) as caught:
+        ggfmt.consolidate(source, out, key="ID", starts_empty=True, master="none")
+    told = str(caught.value)
+    assert ("interrupted, but the run is committed" in told) if committed else told.endswith("; nothing was committed")
+    assert out.exists() == committed
 
 
 @pytest.mark.parametrize(

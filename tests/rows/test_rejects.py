@@ -13,7 +13,7 @@ from runs import operation, write_lines
 
 import ggfmt
 from ggfmt.diagnostics.diagnostic import Abend
-from ggfmt.sinks.messages.rejects import read_rejects
+from ggfmt.reading.rejects import read_rejects
 from ggfmt.sinks.messages.verification import verify
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from routed import always_routed, never_routed
 from runs import manifest, write_lines
 
 import ggfmt
-from ggfmt.sinks.messages.rejects import read_rejects
+from ggfmt.reading.rejects import read_rejects
 
 Row = dict[str, Any]
 CASE = SHARED_DATA / "cases" / "records" / "drop-table-canal.json"

@@ -11,7 +11,7 @@ from ggfmt.location import Location
 from ggfmt.model.table import TableDef
 from ggfmt.reading.runner import InProcess
 from ggfmt.reading.scan import Scan, ScanRequest
-from ggfmt.rows.staging import RowSink, StagedInput, stage_operations
+from ggfmt.rows.staging import RowSink, StagedInput
 
 
 def stage(
@@ -26,6 +26,6 @@ def stage(
     """Read files. `settings`: of `RowSink`."""
     paths = [str(path) for path in ([inputs] if isinstance(inputs, Path) else inputs)]
     request = ScanRequest(paths, input_format, source, definitions or {}, split_size)
-    return stage_operations(
-        Scan(request, request.list()), RowSink(Location.of(str(directory)), **settings), InProcess()
-    )
+    scan, sink = Scan(request, request.list()), RowSink(Location.of(str(directory)), **settings)
+    job, outcomes = scan.run(scan.job, sink, InProcess())
+    return sink.staged(job, outcomes, scan.files)

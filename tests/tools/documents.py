@@ -78,9 +78,9 @@ from ggfmt.reading.runner import InProcess
 from ggfmt.reading.scan import Scan, ScanRequest
 from ggfmt.render.diagnostics import diagnostics_text
 from ggfmt.render.doctor import findings_text
-from ggfmt.sinks.messages.preparation import make_targets
 from ggfmt.sinks.messages.report import field_summary
 from ggfmt.sinks.messages.run import RunSettings, execute
+from ggfmt.sinks.messages.targets import make_targets
 from ggfmt.spark.features import FEATURES
 from ggfmt.spark.installations import OLDEST as OLDEST_JAVA
 from ggfmt.version import VERSION

@@ -15,14 +15,14 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         r'while guess > 0 and (data[max(0, guess - 3) : guess].endswith((b"}", b"}\n", b"}\r\n"))):',
     ): "a guess is proven before it is used: a worse one takes time",
     (
-        "ggfmt/sinks/messages/rejects.py",
+        "ggfmt/reading/rejects.py",
         'self._handler, self._kind, "", self._split, 0, location, self.size, 0, self._count, digest, None, None',
         'self._handler, self._kind, "", self._split, 1, location, self.size, 0, self._count, digest, None, None',
     ): "a split has one file of rejects of a kind, so that its number decides nothing",
     (
-        "ggfmt/frames/write.py",
-        "results.totals.steps = added(results.totals.steps, watch.seconds)",
-        "results.totals.steps = added(watch.seconds, results.totals.steps)",
+        "ggfmt/sinks/messages/run.py",
+        "totals.steps = added(totals.steps, run.watch.seconds)",
+        "totals.steps = added(run.watch.seconds, totals.steps)",
     ): "a sum is the same in both orders",
     (
         "ggfmt/config/refusals.py",

@@ -11,7 +11,7 @@ from ggfmt.commit.names import counted
 from ggfmt.commit.records import STEPS, LossCount, Manifest
 from ggfmt.diagnostics.codes import CODES
 from ggfmt.model.change import OpType
-from ggfmt.sinks.messages.rejects import RejectedRecord
+from ggfmt.reading.rejects import RejectedRecord
 from ggfmt.sinks.messages.run_history import PastRun
 
 TYPES = {kind.value: kind.name.lower() for kind in OpType}

@@ -9,12 +9,12 @@ from ggfmt.commit.commit import CommitPart, StagedMove, write_errors_stop
 from ggfmt.commit.names import folded, safe_name
 from ggfmt.commit.records import kept_runs, run_file
 from ggfmt.rows.layout import FileLayout
-from ggfmt.rows.manifest import PublishedFile, TableResult
+from ggfmt.rows.manifest import PublishedFile
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import RowQuery, query_error
 from ggfmt.rows.results import TableQuery
 from ggfmt.rows.targets.options import TargetOptions
-from ggfmt.rows.targets.target import Describe, RowTarget, next_name
+from ggfmt.rows.targets.target import Describe, Results, RowTarget, next_name
 from ggfmt.rows.targets.versions import DirectoryVersions, find_versions
 
 MERGEABLE = ("parquet", "orc")
@@ -48,13 +48,7 @@ class FileTarget(RowTarget):
     def layout(self, query: TableQuery, number: int) -> FileLayout:
         return FileLayout(self.staging.child("rows", f"{number:05d}"), self.suffix, sort_by=self._options.sort_by)
 
-    def publish(
-        self,
-        results: Sequence[TableResult],
-        describe: Describe,
-        others: Sequence[CommitPart],
-        inputs: Sequence[Any] | None = None,
-    ) -> dict[str, Any]:
+    def publish(self, results: Results, describe: Describe, others: Sequence[CommitPart]) -> dict[str, Any]:
         parts = {} if self.previous is None else self.previous.last_parts()
         versions = self._versions(results)
         published = []
@@ -83,7 +77,7 @@ class FileTarget(RowTarget):
             versions.delete_expired({entry["path"].partition("/")[0] for entry in document["files"]})
         return document
 
-    def _versions(self, results: Sequence[TableResult]) -> DirectoryVersions | None:
+    def _versions(self, results: Results) -> DirectoryVersions | None:
         if self.previous is None and not self._replaced:
             return None
         earlier = self._replaced if self.previous is None else self.previous.table_files()

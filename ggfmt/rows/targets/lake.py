@@ -15,7 +15,15 @@ from ggfmt.commit.commit import CommitPart, write_error
 from ggfmt.commit.directory import existing_output_error
 from ggfmt.commit.journal import ROUND, read_document
 from ggfmt.commit.names import counted
-from ggfmt.commit.records import CONSOLIDATION_MEMBER, LAKE_MEMBER, MANIFEST, kept_runs, run_file
+from ggfmt.commit.records import (
+    CONSOLIDATION_MEMBER,
+    LAKE_MEMBER,
+    MANIFEST,
+    SET_ASIDE_MEMBER,
+    is_of_rows,
+    kept_runs,
+    run_file,
+)
 from ggfmt.commit.store import FAILURES, Store
 from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, GgfmtError, Span, UsageError
 from ggfmt.java.text import visible
@@ -23,14 +31,14 @@ from ggfmt.location import Location
 from ggfmt.options.value_types import EVERY_TABLE, keys_of
 from ggfmt.rows.base import BaseSnapshot, BaseTable, location_of, result_snapshot
 from ggfmt.rows.layout import FileLayout
-from ggfmt.rows.manifest import SET_ASIDE_MEMBER, PreviousResult, PublishedFile, TableResult, is_of_rows
+from ggfmt.rows.manifest import PreviousResult, PublishedFile, TableResult
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import RowQuery, query_error
 from ggfmt.rows.results import TableQuery
 from ggfmt.rows.targets.options import TargetOptions
 from ggfmt.rows.targets.rounds import OpenRound, read_round
 from ggfmt.rows.targets.table import Lake, LakeTable, Round, TableChange, WriteMode
-from ggfmt.rows.targets.target import Describe, RowTarget
+from ggfmt.rows.targets.target import Describe, Results, RowTarget
 
 ROUND_COLUMN = "_round"  # of net changes that grow
 _INTERRUPTED = OSError("a signal stopped the run")
@@ -240,13 +248,7 @@ class LakeTarget(RowTarget):
 
     # Publishing
 
-    def publish(
-        self,
-        results: Sequence[TableResult],
-        describe: Describe,
-        others: Sequence[CommitPart],
-        inputs: Sequence[Any] | None = None,
-    ) -> dict[str, Any]:
+    def publish(self, results: Results, describe: Describe, others: Sequence[CommitPart]) -> dict[str, Any]:
         operations = [entry for entry in self._before.get("files", []) if not is_of_rows(entry)]
         parts = PreviousResult({"files": operations}).last_parts()
         published: list[PublishedFile] = []
@@ -269,7 +271,7 @@ class LakeTarget(RowTarget):
         try:
             # A signal between two commits would leave a message that nothing was committed.
             with signals.deferred():
-                self._announce(document, results, published, inputs)
+                self._announce(document, results, published)
                 for result in results:
                     name = result.table.name
                     round = Round(stream, number, _facts(self.run, document["tables"][name]))
@@ -288,7 +290,7 @@ class LakeTarget(RowTarget):
             raise self._cut_off(published, committed, Abend(write_error(self.output.root, _INTERRUPTED))) from None
         return document
 
-    def _with_others(self, document: dict[str, Any], results: Sequence[TableResult]) -> dict[str, Any]:
+    def _with_others(self, document: dict[str, Any], results: Results) -> dict[str, Any]:
         names = {result.table.name for result in results}
         aside = self._before.get(SET_ASIDE_MEMBER, {})
         aside = {name: table for name, table in aside.items() if name not in names} | document[SET_ASIDE_MEMBER]
@@ -304,18 +306,12 @@ class LakeTarget(RowTarget):
         tables = dict(sorted({**tables, **document["tables"]}.items()))
         return {**document, "tables": tables, "files": [*files, *document["files"]]}
 
-    def _announce(
-        self,
-        document: dict[str, Any],
-        results: Sequence[TableResult],
-        published: Sequence[PublishedFile],
-        inputs: Sequence[Any] | None,
-    ) -> None:
+    def _announce(self, document: dict[str, Any], results: Results, published: Sequence[PublishedFile]) -> None:
         store = self.output.store
         names = sorted({*self._done, *(result.table.name for result in results)})
         lake = document[LAKE_MEMBER]
         assert all(name in document["tables"] for name in names)
-        OpenRound(self.run, lake["stream"], lake["round"], names, inputs, document).announce(self.output)
+        OpenRound(self.run, lake["stream"], lake["round"], names, self.inputs, document).announce(self.output)
         rows = [self._path(item.file.location) for item in published if item.what == "rows"]
         for item in published:
             if item.what != "rows":

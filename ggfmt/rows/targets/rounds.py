@@ -21,8 +21,8 @@ from typing import Any
 
 from ggfmt.commit.commit import Participant
 from ggfmt.commit.journal import ROUND, damaged, read_document
+from ggfmt.commit.records import SET_ASIDE_MEMBER
 from ggfmt.rows.kept import KEPT_DIRECTORY
-from ggfmt.rows.manifest import SET_ASIDE_MEMBER
 
 _VERSION = 1
 _ROWS = re.compile(r"[0-9]{5}-of-[0-9]{5}-[0-9-]+\.parquet")

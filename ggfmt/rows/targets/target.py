@@ -9,19 +9,20 @@ from typing import Any
 from ggfmt.commit.commit import CommitPart, StagedMove, commit
 from ggfmt.commit.journal import read_document
 from ggfmt.commit.names import folded
-from ggfmt.commit.records import CONSOLIDATION_MEMBER, MANIFEST, as_bytes, run_file
+from ggfmt.commit.records import CONSOLIDATION_MEMBER, MANIFEST, SET_ASIDE_MEMBER, as_bytes, run_file
 from ggfmt.location import Location
+from ggfmt.reading.tasks import StagedFile
 from ggfmt.rows.base import BaseSnapshot, BaseTable, read_base
 from ggfmt.rows.kept import KEPT_DIRECTORY
 from ggfmt.rows.layout import FileLayout
-from ggfmt.rows.manifest import SET_ASIDE_MEMBER, PreviousResult, PublishedFile, TableResult
+from ggfmt.rows.manifest import PreviousResult, PublishedFile, TableResult
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import RowQuery, query_error
 from ggfmt.rows.results import TableQuery
-from ggfmt.sinks.messages.staging import StagedFile
 
 MIN_DIGITS = 5  # of the number of a file
 
+Results = Sequence[TableResult]
 Describe = Callable[[Sequence[PublishedFile]], dict[str, Any]]
 
 
@@ -32,6 +33,7 @@ class RowTarget(ABC):
     suffix    the format of the files with rows, a key of `ggfmt.rowfiles.writers.WRITERS`
     previous  the result that the run merges into; None if the run writes a new one
     rejects   files of records that could not be read, which `publish` makes visible
+    inputs    what this run has read, as the checkpoint records it; None without a checkpoint
     unfinished  what a run that was cut off has read, as the checkpoint records it, if this run has to end it first
     """
 
@@ -42,6 +44,7 @@ class RowTarget(ABC):
         self.previous: PreviousResult | None = None
         self.unfinished: Sequence[Any] | None = None
         self.rejects: Sequence[StagedFile] = ()
+        self.inputs: Sequence[Any] | None = None
         self.run = ""
 
     @abstractmethod
@@ -78,20 +81,9 @@ class RowTarget(ABC):
         return False
 
     @abstractmethod
-    def publish(
-        self,
-        results: Sequence[TableResult],
-        describe: Describe,
-        others: Sequence[CommitPart],
-        inputs: Sequence[Any] | None = None,
-    ) -> dict[str, Any]:
-        """Make the result of a run visible, and commit it with `others`; return the manifest.
-
-        describe  returns the manifest of this run alone
-        inputs    as `unfinished`
-
-        Raises: Abend if nothing was committed, CommittedWithErrors if an error came later.
-        """
+    def publish(self, results: Results, describe: Describe, others: Sequence[CommitPart]) -> dict[str, Any]:
+        """Make the result of a run visible, and commit it with `others`; return the manifest. `describe` returns that
+        of this run alone. Raises: Abend if nothing was committed, CommittedWithErrors if an error came later."""
 
     # For all targets
 

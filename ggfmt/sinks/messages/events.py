@@ -16,7 +16,6 @@ from typing import BinaryIO, cast
 
 import pyarrow as pa
 
-from ggfmt.commit.commit import write_error
 from ggfmt.commit.hashing import HashingStream
 from ggfmt.commit.names import FileLocation
 from ggfmt.config.event_handlers import EVENT_HANDLER_TYPES, EventHandlerConfig, Work
@@ -28,10 +27,10 @@ from ggfmt.model.table import TableDef
 from ggfmt.options.templates import NameContext
 from ggfmt.reading.progress import JOINING, ProgressTracker
 from ggfmt.reading.runner import Runner
+from ggfmt.reading.tasks import StagedFile
 from ggfmt.sinks.messages.join import shares
 from ggfmt.sinks.messages.layout import Layout
 from ggfmt.sinks.messages.pipeline import HandlerOutput, Job, StageOutput
-from ggfmt.sinks.messages.staging import StagedFile
 
 BELOW, MAP = "below", "map"  # where the files of stores are: below the output directory, or in the stores
 _SHARES_PER_CORE = 3
@@ -92,18 +91,14 @@ def _store(event: EventHandlerConfig, config: HandlerConfig, group: str) -> Loca
 
 
 def run_chains(files: Sequence[StagedFile], job: Job, runner: Runner, tracker: ProgressTracker) -> list[StagedFile]:
-    """Return the files to publish, with those that chains leave. Abend if a file cannot be written."""
+    """Return the files to publish, with those that chains leave."""
     outputs = {target.handler: target for target in job.targets if target.has_chain}
     waiting = [file for file in files if file.handler in outputs]
     if not waiting:
         return list(files)
     shared = shares(waiting, _SHARES_PER_CORE * runner.parallelism)
     sizes = [sum(file.size for file in share) for share in shared]
-    task = partial(_run_share, job)
-    try:
-        done = runner.run(task, shared, tracker.start_tasks(JOINING, sizes, runner.parallelism))
-    except OSError as error:
-        raise Abend(write_error(job.targets[0].root, error)) from None
+    done = runner.run(partial(_run_share, job), shared, tracker.start_tasks(JOINING, sizes, runner.parallelism))
     left = chain.from_iterable(done)
     return [result for file in files for result in (next(left) if file.handler in outputs else [file])]
 

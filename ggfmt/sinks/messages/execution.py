@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-import logging
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
 from ggfmt.columnar.replacement import merged_tables_error
-from ggfmt.commit.commit import write_error
-from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, SplitBoundaryError
-from ggfmt.java.text import visible
-from ggfmt.location import Location
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
 from ggfmt.reading.files import InputFile
-from ggfmt.reading.progress import JOINING, READING, ProgressTracker, Stopwatch
+from ggfmt.reading.progress import JOINING, READING, ProgressTracker
 from ggfmt.reading.recognition import other_format, reader_of
+from ggfmt.reading.rejects import in_input_order
 from ggfmt.reading.runner import Runner, warn_of_missing_kernels
-from ggfmt.reading.scan import check_selection
 from ggfmt.reading.splits import Split, SplitReader
+from ggfmt.reading.tasks import StagedFile, TaskStopped, in_task
 from ggfmt.sinks.messages import report
 from ggfmt.sinks.messages.events import run_chains
 from ggfmt.sinks.messages.join import join_group, join_share, plan_groups, shares
 from ggfmt.sinks.messages.pipeline import HandlerOutput, Job
-from ggfmt.sinks.messages.preparation import PreparedRun
-from ggfmt.sinks.messages.rejects import in_input_order
-from ggfmt.sinks.messages.sink import SplitSink, TaskOutcome, TaskStopped, in_task
-from ggfmt.sinks.messages.staging import StagedFile
-
-log = logging.getLogger("ggfmt")
+from ggfmt.sinks.messages.sink import MessageOutcome, SplitSink
 
 JOIN_IN_TASKS_BYTES = 64 << 20  # the driver joins less than that faster than a Spark job starts
 _JOINS_PER_CORE = 3  # shares take different times
@@ -43,8 +33,14 @@ _JOINS_PER_CORE = 3  # shares take different times
 # disk, a defect), so that Spark retries.
 
 
-def run_split(job: Job, split: Split, attempt: int) -> TaskOutcome:
-    return in_task(job.staging.values(), split.ordinal, lambda: _Task(job, split, attempt).run())
+def task_of(job: Job) -> Callable[[Split, int], MessageOutcome]:
+    """Return the task of each split. Abend if two tables get the same name."""
+    check_names(job, filter(job.selection.selects, job.catalog.current))
+    return partial(run_split, job)
+
+
+def run_split(job: Job, split: Split, attempt: int) -> MessageOutcome:
+    return in_task(job.staging.values(), MessageOutcome(split.ordinal), lambda: _Task(job, split, attempt).run())
 
 
 # Rejects of a task for which ggfmt tries other formats, which takes longer than to set a record aside.
@@ -64,7 +60,7 @@ class _Task:
         self.reader: Reader = reader_of(job.input_format, job.source)(job.catalog_at(split), combined, job.source)
         self.unexplained = MAX_EXPLAINED
 
-    def run(self) -> TaskOutcome:
+    def run(self) -> MessageOutcome:
         self.sink.watch.lap(None)
         source = SplitReader(self.reader, self.split, self.job.selection)
         try:
@@ -149,57 +145,26 @@ class RunResults:
     traces: tuple[tuple[str, str], ...]
 
 
-def execute_tasks(
-    prepared: PreparedRun, runner: Runner, watch: Stopwatch, tracker: ProgressTracker | None = None
-) -> RunResults:
-    started = time.perf_counter()
-    tracker = tracker or ProgressTracker(None)
-    scan = prepared.scan
-    assert scan is not None
-    roots = visible(", ".join(output.root.shown for output in prepared.outputs))
-    application = runner.name_jobs(lambda: f"{prepared.job.run} {tracker.step} → {roots}")
-    try:
-        sink = MessageSink(prepared.job.staging)
-        job, outcomes = scan.run(prepared.job, sink, runner, tracker, watch, scratch=_scratch(prepared))
-    except OSError as error:  # of a task in this process; an unreadable input is part of its outcome
-        raise Abend(write_error(prepared.job.targets[0].root, error)) from None
-    check_names_met(job, outcomes)
-    selection = scan.request.selection
-    if selection:
-        names = {table for outcome in outcomes for table, _ in outcome.operations}
-        names.update(*(outcome.skipped for outcome in outcomes))
-        check_selection(selection, sorted(names), scan.request.allow_empty or prepared.checkpoint is not None)
-    tracker.set_operations(sum(outcome.operations.total() for outcome in outcomes))
-    # A stream is joined as it is written.
-    results = collect_results(job, outcomes, None if prepared.stream else runner, tracker, scan.files)
-    watch.lap(JOINING)
-    results.totals.application = application
-    results.totals.input_files = len(scan.files)
-    results.totals.input_bytes = scan.size
-    results.totals.seconds_in_tasks = time.perf_counter() - started
-    return results
-
-
 def collect_results(
     job: Job,
-    outcomes: Sequence[TaskOutcome],
+    outcomes: Sequence[MessageOutcome],
     joiner: Runner | None,
     tracker: ProgressTracker,
     inputs: Sequence[InputFile] = (),
 ) -> RunResults:
     """Sum up tasks that have succeeded. `joiner` joins small files, unless it is None. Abend for a wrong count."""
+    met = [seen for outcome in outcomes for seen in outcome.seen]
+    check_names(job, [seen.source for seen in sorted(met, key=lambda seen: seen.place)])
     warn_of_missing_kernels([outcome.kernels for outcome in outcomes])
     totals = report.sum_outcomes(outcomes, job.targets)
     imbalance = totals.imbalance()
     if imbalance is not None:
         raise Abend(Diagnostic("GG507", f"the operations do not add up: {imbalance}"))
+    rejects = tuple(_rejects(job, outcomes, inputs))
     written = [written for outcome in outcomes for written in outcome.written.values()]
     files = [file for item in written for file in item.files]
     if joiner is not None:
-        try:
-            files = run_chains(_join(files, job.targets, joiner, tracker), job, joiner, tracker)
-        except OSError as error:
-            raise Abend(write_error(job.targets[0].root, error)) from None
+        files = run_chains(_join(files, job.targets, joiner, tracker), job, joiner, tracker)
     for file in files:
         totals.handlers[file.handler].files += joiner is not None
         totals.handlers[file.handler].size += file.size
@@ -208,47 +173,17 @@ def collect_results(
         totals,
         tuple(report.definitions_met(outcomes)),
         tuple(files),
-        tuple(_rejects(job, outcomes, inputs)),
+        rejects,
         tuple((name, text) for outcome in outcomes for name, item in outcome.written.items() for text in item.traces),
     )
 
 
-def _rejects(job: Job, outcomes: Sequence[TaskOutcome], inputs: Sequence[InputFile]) -> Iterator[StagedFile]:
+def _rejects(job: Job, outcomes: Sequence[MessageOutcome], inputs: Sequence[InputFile]) -> Iterator[StagedFile]:
     """Yield the files of rejects. Each file of reasons refers to the records in the file of the same number."""
     names = [file.shown for file in inputs]
     for target in job.targets:
         files = [file for outcome in outcomes for file in outcome.written[target.handler].rejects]
         yield from in_input_order(files, job.staging[target.root], target.handler, names) if job.routed else files
-
-
-@dataclass(frozen=True)
-class MessageSink:
-    staging: Mapping[Location, Location]
-
-    def task(self, job: Job) -> Callable[[Split, int], TaskOutcome]:
-        """Abend if two tables get the same name."""
-        check_names(job, filter(job.selection.selects, job.catalog.current))
-        return partial(run_split, job)
-
-    def discard(self) -> None:
-        for root, directory in self.staging.items():
-            try:
-                Store(directory).delete_tree("")
-            except OSError as error:
-                raise Abend(write_error(root, error)) from None
-
-
-def _scratch(prepared: PreparedRun) -> Location | None:
-    """Return where to divide records by table; None if messages of several tables are in order."""
-    job = prepared.job
-    if prepared.stream or job.trace or not all(target.settings.partition_by_table for target in job.targets):
-        return None
-    return next(iter(job.staging.values())).child("routed")
-
-
-def check_names_met(job: Job, outcomes: Sequence[TaskOutcome]) -> None:
-    met = [seen for outcome in outcomes for seen in outcome.seen]
-    check_names(job, [seen.source for seen in sorted(met, key=lambda seen: seen.place)])
 
 
 def check_names(job: Job, tables: Iterable[str]) -> None:

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import TypeVar
 
 from ggfmt.commit.hashing import HashingStream
-from ggfmt.sinks.messages.staging import PlacedPreamble, StagedFile
+from ggfmt.reading.tasks import PlacedPreamble, StagedFile
 
 JOIN_BYTES = 16 << 20
 MAX_JOINED_BYTES = 64 << 20  # to copy a larger file would cost more than it saves

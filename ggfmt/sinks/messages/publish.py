@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -14,22 +14,23 @@ import pyarrow as pa
 
 from ggfmt.commit.commit import CommitPart, StagedMove, check_targets, commit, write_errors_stop
 from ggfmt.commit.directory import OutputDirectory
-from ggfmt.commit.journal import read_journal
 from ggfmt.commit.names import FileLocation, folded, reject_file, safe_file_name, stamp
 from ggfmt.commit.records import LAYOUT, MANIFEST, as_bytes, earlier_manifest, records, run_file, without_replaced
 from ggfmt.diagnostics.diagnostic import without_credentials
+from ggfmt.engine import Run
 from ggfmt.location import Location
 from ggfmt.model.table import TableDef
 from ggfmt.options.releases import manual_name
+from ggfmt.reading.tasks import StagedFile
 from ggfmt.sinks.messages import report
 from ggfmt.sinks.messages.execution import RunResults
 from ggfmt.sinks.messages.layout import Partition, event_name_conflict_error, file_name_conflict_error
 from ggfmt.sinks.messages.pipeline import HandlerOutput
-from ggfmt.sinks.messages.preparation import PreparedRun
-from ggfmt.sinks.messages.staging import StagedFile
 from ggfmt.version import VERSION
 
 MIN_DIGITS = 5
+
+Replaced = Mapping[OutputDirectory, Sequence[str]]  # by output directory, the files that a run replaces
 
 
 @dataclass(frozen=True)
@@ -112,49 +113,42 @@ class FileNamer:
         return folded(last) in self._taken[root, directory]
 
 
-def publish(prepared: PreparedRun, results: RunResults, others: Sequence[CommitPart] = ()) -> dict[str, dict[str, Any]]:
+def publish(
+    run: Run, replaced: Replaced, results: RunResults, others: Sequence[CommitPart]
+) -> dict[str, dict[str, Any]]:
     """Commit the staged files of a run together with `others`; return the manifests by output directory.
 
     Abend if nothing was committed. CommittedWithErrors GG506 if an error interrupted a decided commit, which the next
     run completes.
     """
-    outputs = prepared.outputs
+    outputs = list(replaced)
     with write_errors_stop(outputs[0].root):
-        named = _named(prepared, results)
-        schemas = list(_schema_files(results.job.targets, results.definitions, prepared.moment))
-        described = _describe(prepared, results)
-        parts = [
-            _part(prepared, output, replaced, named, schemas, described)
-            for output, replaced in zip(outputs, prepared.replaced, strict=True)
-        ]
+        named = _named(run, outputs, results)
+        schemas = list(_schema_files(results.job.targets, results.definitions, run.moment))
+        described, targets = _describe(run, results), results.job.targets
+        manifests = {output: _manifest(output, named, schemas, described) for output in outputs}
+        parts = [_part(output, replaced[output], targets, named, schemas, manifests[output]) for output in outputs]
         check_targets(parts)
         commit(results.job.run, [*parts, *others])
-    return {output.root.address: _manifest(output, named, schemas, described) for output in outputs}
+    return {output.root.address: manifest for output, manifest in manifests.items()}
 
 
-def is_committed(prepared: PreparedRun) -> bool:
-    """Return whether the commit of a run was decided. Abend or one of `FAILURES` if the directory cannot be read."""
-    run, store = prepared.job.run, prepared.outputs[0].store
-    journal = read_journal(store)
-    return (journal is not None and journal.run == run) or store.exists(run_file(run))
-
-
-def _named(prepared: PreparedRun, results: RunResults) -> list[NamedFile]:
+def _named(run: Run, outputs: Sequence[OutputDirectory], results: RunResults) -> list[NamedFile]:
     # The clock's time is after that of all earlier runs; one that was given may be that of an earlier run.
-    same_time = prepared.job.current_timestamp is not None
-    naming = FileNamer(prepared.outputs, prepared.moment, prepared.mode == "append", same_time)
+    same_time = results.job.current_timestamp is not None
+    naming = FileNamer(outputs, run.moment, run.mode == "append", same_time)
     targets = {target.handler: target for target in results.job.targets}
     every = [*((file, False) for file in results.files), *((file, True) for file in results.rejects)]
     return list(naming.names([(file, targets[file.handler], is_reject) for file, is_reject in every]))
 
 
 def _part(
-    prepared: PreparedRun,
     output: OutputDirectory,
     replaced: Sequence[str],
+    targets: Sequence[HandlerOutput],
     named: Sequence[NamedFile],
     schemas: Sequence[PublishedSchema],
-    described: dict[str, Any],
+    manifest: dict[str, Any],
 ) -> CommitPart:
     part = CommitPart(output, deletes=list(replaced))
     for item in named:
@@ -164,30 +158,29 @@ def _part(
             part.moves.append(StagedMove(source, item.name, item.file.size, item.file.sha256))
     own = [schema for schema in schemas if schema.root == output.root]
     inside = {schema.inside: schema.content for schema in own if schema.inside is not None}
+    handlers = {target.handler for target in targets if output.root in target.roots}
+    documents = list(_earlier_records(part, manifest["mode"], handlers, set(inside)))
     part.moves += output.stage(inside.items())
     outside = {(schema.directory, schema.name): schema.content for schema in own if schema.inside is None}
     staged = output.stage((name, content) for (_, name), content in outside.items())
     part.copies += [(directory, move) for (directory, _), move in zip(outside, staged, strict=True)]
-    documents = list(_earlier_records(prepared, output, part, set(inside)))
-    text = as_bytes(_manifest(output, named, schemas, described))
-    part.moves += output.stage([*documents, (run_file(described["run"]), text), (MANIFEST, text)])
+    text = as_bytes(manifest)
+    part.moves += output.stage([*documents, (run_file(manifest["run"]), text), (MANIFEST, text)])
     return part
 
 
-def _earlier_records(
-    prepared: PreparedRun, output: OutputDirectory, part: CommitPart, schemas: set[str]
-) -> Iterator[tuple[str, bytes]]:
+def _earlier_records(part: CommitPart, mode: str, handlers: set[str], schemas: set[str]) -> Iterator[tuple[str, bytes]]:
     """Yield the records that list replaced files, to write again; delete those without remaining files."""
-    if prepared.mode != "overwrite":
-        earlier = earlier_manifest(output.store)
+    store = part.participant.store
+    if mode != "overwrite":
+        earlier = earlier_manifest(store)
         if earlier is not None:
             yield earlier.name, as_bytes(earlier.document)
         return
-    handlers = {target.handler for target in prepared.job.targets if output.root in target.roots}
-    for record in records(output.store):
-        if record.is_kept and not record.lists(output.store, handlers, schemas):
+    for record in records(store):
+        if record.is_kept and not record.lists(store, handlers, schemas):
             continue
-        content = without_replaced(record, output.store, handlers, schemas)
+        content = without_replaced(record, store, handlers, schemas)
         if content is not None:
             yield record.name, content
         elif record.is_kept:
@@ -222,7 +215,7 @@ def _entry(file: StagedFile, path: str, is_reject: bool) -> dict[str, Any]:
     return entry
 
 
-def _describe(prepared: PreparedRun, results: RunResults) -> dict[str, Any]:
+def _describe(run: Run, results: RunResults) -> dict[str, Any]:
     job, release, goldengate = results.job, results.job.release, {}
     if release is not None:
         goldengate = {"goldengate": {"release": manual_name(release.release), "reason": release.reason}}
@@ -231,11 +224,11 @@ def _describe(prepared: PreparedRun, results: RunResults) -> dict[str, Any]:
         "layout": LAYOUT,
         "versions": {"python": platform.python_version(), "pyarrow": pa.__version__},
         "run": job.run,
-        "time": stamp(prepared.moment),
-        "mode": prepared.mode,
+        "time": stamp(run.moment),
+        "mode": run.mode,
         "input_format": job.input_format,
         **goldengate,
-        "inputs": [{"path": without_credentials(file.shown), "bytes": file.size} for file in prepared.files],
+        "inputs": [{"path": without_credentials(file.shown), "bytes": file.size} for file in run.files],
         "handlers": {target.handler: _configuration(target) for target in job.targets},
         "totals": report.as_document(results.totals),
     }

@@ -5,21 +5,29 @@ Names come from the data: every text shows them with escapes, so that none can s
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from ggfmt.columnar.metadata import Clock
 from ggfmt.commit.names import counted
+from ggfmt.diagnostics.codes import CODES
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.losses import Loss, active_losses
 from ggfmt.formats.api.writing import LossNote
 from ggfmt.java.text import visible
+from ggfmt.location import Location
+from ggfmt.model.change import OP_TYPES, OpType
 from ggfmt.model.table import TableDef
 from ggfmt.reading.progress import added
+from ggfmt.reading.tasks import RecordCounts
 from ggfmt.sinks.messages.pipeline import HandlerOutput
-from ggfmt.sinks.messages.sink import HandlerCounts, RecordCounts, TaskOutcome, add_counts
+from ggfmt.sinks.messages.sink import HandlerCounts, MessageOutcome, add_counts
+
+log = logging.getLogger("ggfmt")
 
 
 @dataclass
@@ -59,8 +67,11 @@ class Totals(RecordCounts):
         return None
 
 
-def sum_outcomes(outcomes: Sequence[TaskOutcome], targets: Sequence[HandlerOutput]) -> Totals:
+def sum_outcomes(outcomes: Sequence[MessageOutcome], targets: Sequence[HandlerOutput]) -> Totals:
     totals = Totals()
+    order: dict[str, int] = {}
+    for table in definitions_met(outcomes):
+        order.setdefault(table.full_name, len(order))
     for target in targets:
         own = target.settings
         losses = active_losses(FORMATS[own.format].losses, own.options, own.context)
@@ -70,15 +81,12 @@ def sum_outcomes(outcomes: Sequence[TaskOutcome], targets: Sequence[HandlerOutpu
         totals.steps = added(totals.steps, outcome.steps)
         for name, written in outcome.written.items():
             add_counts(HandlerCounts, totals.handlers[name], written)
-    order: dict[str, int] = {}
-    for table in definitions_met(outcomes):
-        order.setdefault(table.full_name, len(order))
     counts = sorted(totals.operations.items(), key=lambda item: order.get(item[0][0], len(order)))
     totals.operations = Counter(dict(counts))
     return totals
 
 
-def definitions_met(outcomes: Sequence[TaskOutcome]) -> list[TableDef]:
+def definitions_met(outcomes: Sequence[MessageOutcome]) -> list[TableDef]:
     """Return the definitions of all operations, in order; a table appears again after each change."""
     met = []
     current: dict[str, TableDef] = {}
@@ -186,3 +194,145 @@ def as_document(totals: Totals) -> dict[str, Any]:
         },
         "warnings": list(warnings(totals)),
     }
+
+
+# The log of a run at its end: fields and warnings of few tables, and then a summary that fits a screen. At level
+# `debug` the log has more, and the manifest has everything.
+
+MAX_TABLES = 20  # with a line each
+MAX_LINES, MAX_COLUMNS = 23, 80  # of a small terminal, less the line for the next command
+_CUT = "..."
+
+
+@dataclass(frozen=True)
+class _Section:
+    """Lines, and one that stands for several on a screen without room for them."""
+
+    lines: list[str]
+    summary: str | None = None
+
+    @property
+    def short(self) -> list[str]:
+        return [self.summary] if self.summary is not None and len(self.lines) > 1 else self.lines
+
+
+def log_summary(totals: Totals, definitions: Sequence[TableDef], targets: Sequence[HandlerOutput]) -> None:
+    whole = log.isEnabledFor(logging.DEBUG)
+    for table in definitions if whole or len(definitions) <= MAX_TABLES else ():
+        for target in targets:
+            log.info("%s", field_summary(target, table))
+    found = warnings(totals)
+    for warning in found if whole else islice(found, MAX_TABLES):
+        log.warning("%s", warning)
+    left = sum(1 for _ in found)
+    if left:
+        log.warning("%s: see `--log-level debug`, or the manifest", counted(left, "more warning"))
+    roots = dict.fromkeys(target.root for target in targets)
+    log.info("%s", summary(totals, list(roots), whole))
+
+
+def summary(totals: Totals, roots: Sequence[Location], whole: bool = False) -> str:
+    """Return the totals of a run, in at most 23 lines unless `whole`."""
+    rate = totals.read / totals.seconds if totals.seconds else 0
+    head = [
+        f"Totals: {counted(totals.read, 'operation')} read from {counted(totals.input_files, 'file')} "
+        f"({totals.input_bytes:,} bytes)",
+        f"  in {totals.seconds:.1f} s, {rate:,.0f} operations/s",
+    ]
+    others, skipped, members = (sorted(counts.items()) for counts in (totals.others, totals.skipped, totals.members))
+    is_streamed = any(handler.streamed for handler in totals.handlers.values())
+    sections = [
+        _Section(head),
+        _tables(totals),
+        _Section(
+            [f"  not operations: {counted(count, f'{name} record')}" for name, count in others],
+            f"  not operations: {counted(totals.others.total(), 'record')}",
+        ),
+        _Section(
+            [f"  not selected: {name}, {counted(count, 'record')}" for name, count in skipped],
+            f"  not selected: {counted(len(skipped), 'table')}, {counted(totals.skipped.total(), 'record')}",
+        ),
+        _Section(
+            [f"  unknown member `{name}` left out of {counted(count, 'operation')}" for name, count in members],
+            f"  {counted(len(members), 'unknown member')} left out, {totals.members.total():,} times",
+        ),
+        _handlers(totals),
+        _Section(
+            [] if is_streamed else [f"  committed to {root.shown}" for root in roots],
+            f"  committed to {len(roots)} directories",
+        ),
+    ]
+    chosen = [section.lines for section in sections]
+    if not whole:
+        chosen = _fitting(sections)
+        chosen[:-1] = [[_cut(visible(line)) for line in lines] for lines in chosen[:-1]]  # a path is shown in full
+    return "\n".join(visible(line) for lines in chosen for line in lines)
+
+
+def _fitting(sections: Sequence[_Section]) -> list[list[str]]:
+    chosen = [section.lines for section in sections]
+    if len(chosen[1]) > MAX_TABLES:
+        chosen[1] = sections[1].short
+    while sum(map(len, chosen)) > MAX_LINES:
+        gains = [len(now) - len(section.short) for now, section in zip(chosen, sections, strict=True)]
+        longest = gains.index(max(gains))
+        if gains[longest] <= 0:
+            break
+        chosen[longest] = sections[longest].short
+    return chosen
+
+
+def _tables(totals: Totals) -> _Section:
+    tables: dict[str, Counter[str]] = {}
+    kinds: Counter[str] = Counter()
+    for (table, kind), count in totals.operations.items():
+        tables.setdefault(table, Counter())[kind] += count
+        kinds[kind] += count
+    lines = [f"  {table}: {_by_type(counts)}" for table, counts in tables.items()]
+    return _Section(lines, f"  {counted(len(tables), 'table')}: {_by_type(kinds)}")
+
+
+def _by_type(counts: Counter[str]) -> str:
+    return ", ".join(f"{counts[kind]:,} {OpType(kind).name.lower()}" for kind in OP_TYPES if counts[kind])
+
+
+def _handlers(totals: Totals) -> _Section:
+    blocks = [list(_handler(name, handler)) for name, handler in totals.handlers.items()]
+    lines = [line for block in blocks for line in block]
+    every = totals.handlers.values()
+    lost = sum(handler.notes.total() + handler.lost_characters for handler in every)
+    parts = [
+        counted(sum(handler.messages for handler in every), "message"),
+        f"{sum(handler.size for handler in every):,} bytes",
+        *([f"{totals.rejects:,} rejected"] if totals.rejects else []),
+        *([f"{lost:,} changed or lost"] if lost else []),
+    ]
+    return _Section(lines, f"  {counted(len(blocks), 'handler')}: {', '.join(parts)}")
+
+
+def _handler(name: str, handler: HandlerTotals) -> Iterable[str]:
+    place = "on standard output" if handler.streamed else f"in {counted(handler.files, 'file')}"
+    yield f"  handler {name}: {counted(handler.messages, 'message')}, {handler.size:,} bytes {place}"
+    if handler.extras:
+        yield f"    including {handler.extras:,} extra from primary key updates"
+    if handler.left_out:
+        yield f"    left out: {counted(handler.left_out, 'truncate')}"
+    for code, count in sorted(handler.rejected.items()):
+        yield f"    rejected: {count:,} [{code}] {CODES[code].title}"
+    if handler.notes:
+        columns = {(note.table, note.field) for note in handler.notes if note.field}
+        values = sum(count for note, count in handler.notes.items() if note.field)
+        if columns:
+            yield f"    changed: {counted(values, 'value')} of {counted(len(columns), 'column')}"
+        of_operations: Counter[str] = Counter()
+        for note, count in handler.notes.items():
+            if not note.field:
+                of_operations[note.detail] += count
+        for detail, count in sorted(of_operations.items()):
+            yield f"    changed: {counted(count, 'operation')} {detail}"
+    if handler.lost_characters:
+        yield f"    lost: {counted(handler.lost_characters, 'character')}"
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= MAX_COLUMNS else line[: MAX_COLUMNS - len(_CUT)] + _CUT

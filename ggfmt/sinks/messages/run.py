@@ -1,180 +1,45 @@
-"""A run from end to end: prepare it, run its tasks, publish the output."""
+"""Messages as what a run writes: the targets of its handlers, the files of its tasks, and their publication."""
 
 from __future__ import annotations
 
 import logging
+import os
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 
-from ggfmt import signals
-from ggfmt.commit.commit import reason
+from ggfmt import engine, signals
+from ggfmt.commit.commit import CommitPart, write_errors_stop
+from ggfmt.commit.directory import OutputDirectory
+from ggfmt.commit.journal import staging_of
 from ggfmt.commit.names import counted
-from ggfmt.commit.store import FAILURES
-from ggfmt.diagnostics.codes import CODES
-from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import CommittedWithErrors, Diagnostic, Span, UsageError
+from ggfmt.engine import Run, Sink
 from ggfmt.java.text import visible
 from ggfmt.location import Location
-from ggfmt.model.change import OP_TYPES, OpType
-from ggfmt.reading.checkpoint import warn_rejected_files_are_done
-from ggfmt.reading.progress import COMMITTING, LISTING, STARTING, ProgressCallback, ProgressTracker, Stopwatch, added
-from ggfmt.reading.runner import InProcess, Runner, warn_without_kernels
+from ggfmt.model.table import Catalog
+from ggfmt.reading.progress import COMMITTING, JOINING, ProgressCallback, added
+from ggfmt.reading.runner import Runner
+from ggfmt.reading.splits import Split
 from ggfmt.sinks.messages import report
-from ggfmt.sinks.messages.execution import RunResults, execute_tasks
-from ggfmt.sinks.messages.preparation import TRACE, PreparedRun, RunSettings, check_inputs_unchanged, prepare
-from ggfmt.sinks.messages.publish import is_committed, publish
-from ggfmt.sinks.messages.report import HandlerTotals, Totals
-from ggfmt.sinks.messages.stream import write_stream
+from ggfmt.sinks.messages.events import describe
+from ggfmt.sinks.messages.execution import RunResults, collect_results, task_of
+from ggfmt.sinks.messages.pipeline import HandlerOutput, Job
+from ggfmt.sinks.messages.publish import publish
+from ggfmt.sinks.messages.report import log_summary
+from ggfmt.sinks.messages.sink import MessageOutcome
+from ggfmt.sinks.messages.stream import ARGUMENT as STREAM
+from ggfmt.sinks.messages.stream import check_stream, directory_for_stream, placeholder_directory, write_stream
+from ggfmt.sinks.messages.targets import RunSettings, check_schema_directories, make_targets
 
-__all__ = ["RunResult", "RunSettings", "execute"]
+__all__ = ["MessageSink", "RunResult", "RunSettings", "execute", "sink_of"]
+
+TRACE = 5  # below DEBUG; `ggfmt.logs` gives it its name
 
 log = logging.getLogger("ggfmt")
-
-# The log of a run at its end: fields and warnings of few tables, and then a summary that fits a screen. At level
-# `debug` the log has more, and the manifest has everything. Names come from the data: each text shows them with
-# escapes, so that no name can control a terminal or forge a line.
-
-MAX_TABLES = 20  # with a line each
-MAX_LINES, MAX_COLUMNS = 23, 80  # of a small terminal, less the line for the next command
-_CUT = "..."
-
-
-@dataclass(frozen=True)
-class _Section:
-    """Lines, and one that stands for several on a screen without room for them."""
-
-    lines: list[str]
-    summary: str | None = None
-
-    @property
-    def short(self) -> list[str]:
-        return [self.summary] if self.summary is not None and len(self.lines) > 1 else self.lines
-
-
-def log_summary(results: RunResults) -> None:
-    whole = log.isEnabledFor(logging.DEBUG)
-    for table in results.definitions if whole or len(results.definitions) <= MAX_TABLES else ():
-        for target in results.job.targets:
-            log.info("%s", report.field_summary(target, table))
-    warnings = report.warnings(results.totals)
-    for warning in warnings if whole else islice(warnings, MAX_TABLES):
-        log.warning("%s", warning)
-    left = sum(1 for _ in warnings)
-    if left:
-        log.warning("%s: see `--log-level debug`, or the manifest", counted(left, "more warning"))
-    roots = dict.fromkeys(target.root for target in results.job.targets)
-    log.info("%s", summary(results.totals, list(roots), whole))
-
-
-def summary(totals: Totals, roots: Sequence[Location], whole: bool = False) -> str:
-    """Return the totals of a run, in at most 23 lines unless `whole`."""
-    rate = totals.read / totals.seconds if totals.seconds else 0
-    head = [
-        f"Totals: {counted(totals.read, 'operation')} read from {counted(totals.input_files, 'file')} "
-        f"({totals.input_bytes:,} bytes)",
-        f"  in {totals.seconds:.1f} s, {rate:,.0f} operations/s",
-    ]
-    others, skipped, members = (sorted(counts.items()) for counts in (totals.others, totals.skipped, totals.members))
-    is_streamed = any(handler.streamed for handler in totals.handlers.values())
-    sections = [
-        _Section(head),
-        _tables(totals),
-        _Section(
-            [f"  not operations: {counted(count, f'{name} record')}" for name, count in others],
-            f"  not operations: {counted(totals.others.total(), 'record')}",
-        ),
-        _Section(
-            [f"  not selected: {name}, {counted(count, 'record')}" for name, count in skipped],
-            f"  not selected: {counted(len(skipped), 'table')}, {counted(totals.skipped.total(), 'record')}",
-        ),
-        _Section(
-            [f"  unknown member `{name}` left out of {counted(count, 'operation')}" for name, count in members],
-            f"  {counted(len(members), 'unknown member')} left out, {totals.members.total():,} times",
-        ),
-        _handlers(totals),
-        _Section(
-            [] if is_streamed else [f"  committed to {root.shown}" for root in roots],
-            f"  committed to {len(roots)} directories",
-        ),
-    ]
-    chosen = [section.lines for section in sections]
-    if not whole:
-        chosen = _fitting(sections)
-        chosen[:-1] = [[_cut(visible(line)) for line in lines] for lines in chosen[:-1]]  # a path is shown in full
-    return "\n".join(visible(line) for lines in chosen for line in lines)
-
-
-def _fitting(sections: Sequence[_Section]) -> list[list[str]]:
-    chosen = [section.lines for section in sections]
-    if len(chosen[1]) > MAX_TABLES:
-        chosen[1] = sections[1].short
-    while sum(map(len, chosen)) > MAX_LINES:
-        gains = [len(now) - len(section.short) for now, section in zip(chosen, sections, strict=True)]
-        longest = gains.index(max(gains))
-        if gains[longest] <= 0:
-            break
-        chosen[longest] = sections[longest].short
-    return chosen
-
-
-def _tables(totals: Totals) -> _Section:
-    tables: dict[str, Counter[str]] = {}
-    kinds: Counter[str] = Counter()
-    for (table, kind), count in totals.operations.items():
-        tables.setdefault(table, Counter())[kind] += count
-        kinds[kind] += count
-    lines = [f"  {table}: {_by_type(counts)}" for table, counts in tables.items()]
-    return _Section(lines, f"  {counted(len(tables), 'table')}: {_by_type(kinds)}")
-
-
-def _by_type(counts: Counter[str]) -> str:
-    return ", ".join(f"{counts[kind]:,} {OpType(kind).name.lower()}" for kind in OP_TYPES if counts[kind])
-
-
-def _handlers(totals: Totals) -> _Section:
-    blocks = [list(_handler(name, handler)) for name, handler in totals.handlers.items()]
-    lines = [line for block in blocks for line in block]
-    every = totals.handlers.values()
-    lost = sum(handler.notes.total() + handler.lost_characters for handler in every)
-    parts = [
-        counted(sum(handler.messages for handler in every), "message"),
-        f"{sum(handler.size for handler in every):,} bytes",
-        *([f"{totals.rejects:,} rejected"] if totals.rejects else []),
-        *([f"{lost:,} changed or lost"] if lost else []),
-    ]
-    return _Section(lines, f"  {counted(len(blocks), 'handler')}: {', '.join(parts)}")
-
-
-def _handler(name: str, handler: HandlerTotals) -> Iterable[str]:
-    place = "on standard output" if handler.streamed else f"in {counted(handler.files, 'file')}"
-    yield f"  handler {name}: {counted(handler.messages, 'message')}, {handler.size:,} bytes {place}"
-    if handler.extras:
-        yield f"    including {handler.extras:,} extra from primary key updates"
-    if handler.left_out:
-        yield f"    left out: {counted(handler.left_out, 'truncate')}"
-    for code, count in sorted(handler.rejected.items()):
-        yield f"    rejected: {count:,} [{code}] {CODES[code].title}"
-    if handler.notes:
-        columns = {(note.table, note.field) for note in handler.notes if note.field}
-        values = sum(count for note, count in handler.notes.items() if note.field)
-        if columns:
-            yield f"    changed: {counted(values, 'value')} of {counted(len(columns), 'column')}"
-        of_operations: Counter[str] = Counter()
-        for note, count in handler.notes.items():
-            if not note.field:
-                of_operations[note.detail] += count
-        for detail, count in sorted(of_operations.items()):
-            yield f"    changed: {counted(count, 'operation')} {detail}"
-    if handler.lost_characters:
-        yield f"    lost: {counted(handler.lost_characters, 'character')}"
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= MAX_COLUMNS else line[: MAX_COLUMNS - len(_CUT)] + _CUT
 
 
 @dataclass(frozen=True)
@@ -193,93 +58,177 @@ class RunResult:
 def execute(
     settings: RunSettings, start: Callable[[], AbstractContextManager[Runner]], progress: ProgressCallback | None = None
 ) -> RunResult:
-    """Run a conversion. `start` starts the runner, after all other checks.
+    """Run a conversion; arguments and errors as of `engine.execute`."""
+    return engine.execute(settings, sink_of(settings), start, progress)
 
-    `progress` is called on this thread or one of the runner's. Abend if the data prevents a commit, UsageError or
-    ConfigurationError for a wrong request. After a signal: KeyboardInterrupt, or CommittedWithErrors GG550.
+
+def sink_of(settings: RunSettings) -> MessageSink:
+    return (_StreamSink if settings.output == STREAM else MessageSink)(settings)
+
+
+class MessageSink(Sink[Job, MessageOutcome, RunResult]):
+    """Output directories with the messages of all handlers.
+
+    replaced  by output directory, the files that the run replaces, relative to the directory
+    streamed  the messages go to standard output, and nothing is committed
     """
-    running = _RunExecution(settings, start, ProgressTracker(progress))
-    try:
-        result = running.run()
-        signals.suspend()  # the run is committed: a later signal must not say otherwise
-        return result
-    except KeyboardInterrupt:
-        raise running.interrupted() from None
 
+    streamed = False
+    results: RunResults
+    _started = 0.0  # when tasks did
 
-@dataclass
-class _RunExecution:
-    settings: RunSettings
-    start: Callable[[], AbstractContextManager[Runner]]
-    tracker: ProgressTracker
-    committing: PreparedRun | None = None
-    manifests: dict[str, dict[str, Any]] | None = None
+    def __init__(self, settings: RunSettings, targets: Sequence[HandlerOutput] = ()) -> None:
+        self.settings = settings
+        self.replaced: dict[OutputDirectory, tuple[str, ...]] = {}
+        self.manifests: dict[str, dict[str, Any]] = {}
+        self._use(targets)
 
-    def run(self) -> RunResult:
-        settings, start, tracker = self.settings, self.start, self.tracker
-        started, watch = time.perf_counter(), Stopwatch()
-        with ExitStack() as stack:
-            tracker.start_phase(LISTING)
-            prepared = prepare(settings, stack)
-            watch.lap(LISTING)
-            if prepared.idle is not None:
-                log.info("nothing to do: %s", prepared.idle)
-                if prepared.checkpoint is not None:
-                    prepared.checkpoint.record_renewed(prepared.job.run)
-                return RunResult(report.Totals(), {})
-            warn_without_kernels()
-            waiting = start()
-            if not isinstance(waiting, InProcess):
-                tracker.start_phase(STARTING)
-            runner = stack.enter_context(waiting)
-            watch.lap(STARTING)
-            try:
-                results = execute_tasks(prepared, runner, watch, tracker)
-            except Abend:
-                # If a file was cut meanwhile, half a record is no mistake in the data.
-                check_inputs_unchanged(prepared.files)
-                raise
-            results.totals.seconds = time.perf_counter() - started
-            results.totals.steps = added(results.totals.steps, watch.seconds)
-            watch.lap(None)
-            checkpoint, job = prepared.checkpoint, results.job
-            others = []
-            if checkpoint is not None:
-                others.append(checkpoint.part(job.run, job.targets, prepared.inputs))
-            check_inputs_unchanged(prepared.files)  # last, so that the checkpoint records what the run has read
-            tracker.start_phase(COMMITTING)
-            self.committing = prepared
-            if prepared.stream:
-                (target,) = results.job.targets
-                write_stream(results.files, target, results.totals.handlers[target.handler])
-                self.manifests = {}
-            else:
-                self.manifests = publish(prepared, results, others)
-            watch.lap(COMMITTING)
-            results.totals.steps[COMMITTING] = watch.seconds[COMMITTING]
+    def _use(self, targets: Sequence[HandlerOutput]) -> None:
+        self.targets: Sequence[HandlerOutput] = targets
+        roots = dict.fromkeys(root for target in targets for root in target.roots)
+        self.outputs: Sequence[OutputDirectory] = tuple(map(OutputDirectory, roots))
+
+    def check(self, held: ExitStack, dry: bool = False) -> None:
+        self._use(make_targets(self.settings))
+        check_schema_directories(self.targets)
+
+    def open(self, run: Run) -> None:
+        for output in self.outputs:
+            handlers = [target.handler for target in self.targets if output.root in target.roots]
+            self.replaced[output] = tuple(output.check(handlers, run.mode))
+        if run.request.current_timestamp is None and run.mode == "append":
+            # A clock may be set back, and names keep the order: the time in names is later than those of all runs.
+            latest = [found for output in self.outputs if (found := output.latest_moment()) is not None]
+            run.moment = max([run.moment, *(found + timedelta(milliseconds=1) for found in latest)])
+
+    def job(self, run: Run) -> Job:
+        settings = self.settings
+        return Job(
+            settings.input_format,
+            Catalog(dict(settings.definitions)),
+            run=run.id,
+            moment=run.moment,
+            targets=tuple(self.targets),
+            quarantine=settings.quarantine,
+            strict=settings.strict,
+            current_timestamp=settings.current_timestamp,
+            trace=log.isEnabledFor(TRACE),
+            replacements=settings.replacements,
+            release=settings.release,
+            staging={output.root: output.staging(run.id) for output in self.outputs},
+        )
+
+    def plan(self, run: Run) -> Job:
+        scan = run.scan
+        assert scan is not None
+        self._log_configuration()
+        if scan.files and not scan.size:
+            log.warning("the input is empty: %s of 0 bytes", counted(len(scan.files), "file"))
+        self._check_inputs(run)
+        source, selection = scan.source, scan.request.selection
+        job = self.job(run)
+        return replace(job, input_format=scan.input_format, reason=scan.reason, source=source, selection=selection)
+
+    def _log_configuration(self) -> None:
+        settings = self.settings
+        if settings.release is not None:
+            log.info("%s", visible(settings.release.reason))
+        for config, target in zip(settings.handlers, self.targets, strict=True):
+            options = target.settings.options
+            if options is not config.options:
+                encoding = options.encoding  # type: ignore[attr-defined]
+                log.info("handler %s: the native encoding of this machine is %s", config.name, encoding)
+            log.info("%s", report.configuration_summary(target, self.streamed, log.isEnabledFor(logging.DEBUG)))
+            for line in describe(target, config):
+                log.info("handler %s: %s", config.name, visible(line))
+        for line in settings.replacements.summary():
+            log.info("%s", line)
+
+    def _check_inputs(self, run: Run) -> None:
+        """UsageError GG501 if the run would delete a file that it reads, under any of its paths."""
+        for output, names in self.replaced.items():
+            start, replaced = _identity(output.root).rstrip("/") + "/", set(names)
+            for file in run.files if replaced else ():
+                path = _identity(file.location)
+                if path.startswith(start) and path.removeprefix(start) in replaced:
+                    message = "the input is part of the output that `--mode overwrite` replaces"
+                    help = "choose another output directory"
+                    raise UsageError(Diagnostic("GG501", message, Span(file=file.shown), help))
+
+    def tasks(self, run: Run) -> MessageSink:
+        in_parts = all(target.settings.partition_by_table for target in self.targets)
+        if in_parts and not self.streamed and not log.isEnabledFor(TRACE):
+            self.scratch = self.outputs[0].staging(run.id).child("routed")
+        self._started = time.perf_counter()
+        return self
+
+    def task(self, job: Job) -> Callable[[Split, int], MessageOutcome]:
+        return task_of(job)
+
+    def discard(self) -> None:
+        for output in self.outputs:
+            with write_errors_stop(output.root):
+                output.store.delete_tree(staging_of(output.run))
+
+    def collect(self, run: Run, job: Job, outcomes: list[MessageOutcome]) -> None:
+        if job.selection:
+            names = {table for outcome in outcomes for table, _ in outcome.operations}
+            run.check_selection(names.union(*(outcome.skipped for outcome in outcomes)))
+        run.tracker.set_operations(sum(outcome.operations.total() for outcome in outcomes))
+        # A stream is joined as it is written.
+        joiner = None if self.streamed else run.runner
+        self.results = collect_results(job, outcomes, joiner, run.tracker, run.files)
+        run.watch.lap(JOINING)
+        totals = self.results.totals
+        totals.input_files, totals.input_bytes = len(run.files), sum(file.size for file in run.files)
+        totals.seconds_in_tasks = time.perf_counter() - self._started
+        totals.application = run.application
+        self.rejected = totals.rejects
+
+    def commit(self, run: Run, others: Sequence[CommitPart]) -> None:
+        totals = self.results.totals
+        totals.seconds = time.perf_counter() - run.started
+        totals.steps = added(totals.steps, run.watch.seconds)
+        self.publish(run, others)
+
+    def publish(self, run: Run, others: Sequence[CommitPart]) -> None:
+        self.manifests = publish(run, self.replaced, self.results, others)
+
+    def report(self, run: Run) -> RunResult:
+        results = self.results
+        results.totals.steps[COMMITTING] = run.watch.seconds[COMMITTING]
         for handler, text in results.traces:
             log.log(TRACE, "handler %s: %s", handler, visible(text))
-        log_summary(results)
-        if checkpoint is not None and results.totals.rejects:
-            warn_rejected_files_are_done()
+        log_summary(results.totals, results.definitions, self.targets)
         return RunResult(results.totals, self.manifests)
 
-    def interrupted(self) -> KeyboardInterrupt | CommittedWithErrors:
-        prepared, what_happened = self.committing, signals.interruption()
-        nothing = KeyboardInterrupt(f"{what_happened}; nothing was committed")
-        if prepared is None:
-            return nothing
-        if prepared.stream:
-            what = "all messages are" if self.manifests is not None else "some messages may not be"
-            return KeyboardInterrupt(f"{what_happened}; {what} on standard output")
-        place = Span(file=prepared.outputs[0].root.shown)
-        try:
-            if self.manifests is None and not is_committed(prepared):
-                return nothing
-        except (Abend, *FAILURES) as error:
-            message = f"{what_happened}, and ggfmt does not know whether the run is committed"
-            return CommittedWithErrors(
-                Diagnostic("GG550", f"{message}: {reason(error)}", place, "run `ggfmt verify` on the output directory")
-            )
-        help = "do not repeat the run: the output is complete"
-        return CommittedWithErrors(Diagnostic("GG550", f"{what_happened}, but the run is committed", place, help))
+    def unchanged(self) -> RunResult:
+        return RunResult(report.Totals(), {})
+
+
+class _StreamSink(MessageSink):
+    """Standard output. The output directory is temporary."""
+
+    streamed = True
+    is_written = False
+
+    def check(self, held: ExitStack, dry: bool = False) -> None:
+        check_stream(self.settings)
+        output = placeholder_directory() if dry else directory_for_stream(held)
+        self._use(make_targets(replace(self.settings, output=output)))
+
+    def publish(self, run: Run, others: Sequence[CommitPart]) -> None:
+        (target,) = self.targets
+        write_stream(self.results.files, target, self.results.totals.handlers[target.handler])
+        self.is_written = True
+
+    def interrupted(self, run: Run) -> KeyboardInterrupt | CommittedWithErrors:
+        if not run.decides:
+            return super().interrupted(run)
+        what = "all messages are" if self.is_written else "some messages may not be"
+        return KeyboardInterrupt(f"{signals.interruption()}; {what} on standard output")
+
+
+def _identity(location: Location) -> str:
+    """Return the same text for all paths and URIs of a file."""
+    return os.path.realpath(location.path) if location.is_local else location.canonical

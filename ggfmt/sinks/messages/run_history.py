@@ -24,7 +24,7 @@ from ggfmt.commit.records import (
 )
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
-from ggfmt.sinks.messages.rejects import REASONS, RejectedRecord
+from ggfmt.reading.rejects import REASONS, RejectedRecord
 
 MAX_EXAMPLES = 3  # of each code that a handler set records aside for
 MAX_REASON_FILES = 16

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import gc
-import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any, NoReturn, TypeVar
 
 import pyarrow as pa
 
-from ggfmt import kernels
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.metadata import Clock
 from ggfmt.columnar.pieces import text_buffer
 from ggfmt.columnar.replacement import Replacer, UnusableName
 from ggfmt.commit.names import FileLocation, counted
-from ggfmt.commit.records import Timeline
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.formats.api.format import Projection
 from ggfmt.formats.api.losses import CHARACTER_REPLACED
-from ggfmt.formats.api.reading import Remark
 from ggfmt.formats.api.writing import LossNote
-from ggfmt.location import Location
 from ggfmt.model.change import OP_TYPES, ChangeBatch
 from ggfmt.model.table import TableDef
 from ggfmt.reading.progress import FORMATTING, WRITING, Stopwatch
+from ggfmt.reading.rejects import RejectFiles
+from ggfmt.reading.tasks import RecordCounts, StagedFile, TaskOutcome, TaskStopped
 from ggfmt.sinks.messages.layout import (
     MAX_PARTITIONS,
     Partition,
@@ -36,11 +32,7 @@ from ggfmt.sinks.messages.layout import (
     too_many_partitions,
 )
 from ggfmt.sinks.messages.pipeline import FormattedBatch, HandlerOutput, Job, Pipeline, Preamble
-from ggfmt.sinks.messages.rejects import RejectFiles
-from ggfmt.sinks.messages.staging import InterleavedWriter, StagedFile, StagedSeries, WriteBuffer
-
-_KERNELS = kernels.state if kernels.lack is None else f"{kernels.state}; {kernels.lack.help}"
-STOP_FILE = "stop"  # in a run's staging directory: a task found a reason to abend, so that others need not start
+from ggfmt.sinks.messages.staging import InterleavedWriter, StagedSeries, WriteBuffer
 
 Locate = Callable[[int], tuple[bytes, dict[str, object]]]
 
@@ -55,17 +47,6 @@ class HandlerCounts:
     left_out: int = 0
     notes: Counter[LossNote] = field(default_factory=Counter)
     lost_characters: int = 0
-
-
-@dataclass(kw_only=True)
-class RecordCounts:
-    operations: Counter[tuple[str, str]] = field(default_factory=Counter)
-    timeline: Timeline = field(default_factory=Timeline)
-    rejected_records: int = 0
-    others: Counter[str] = field(default_factory=Counter)
-    members: Counter[str] = field(default_factory=Counter)
-    remarks: Counter[Remark] = field(default_factory=Counter)
-    skipped: Counter[str] = field(default_factory=Counter)
 
 
 CountsT = TypeVar("CountsT", HandlerCounts, RecordCounts)
@@ -271,51 +252,9 @@ class DefinitionUse:
 
 
 @dataclass
-class TaskOutcome(RecordCounts):
-    """The outcome of a task. `abend`: the first mistake in the data, if the run does not quarantine.
-
-    `undefined`: the task met a table without a definition, so that the run needs a discovery pass. `crossed`: the place
-    of an input that has to be read in one (`SplitBoundaryError`). `kernels`: what the task ran with.
-    """
-
-    split: int
-    written: dict[str, HandlerTaskOutput] = field(default_factory=dict)
+class MessageOutcome(TaskOutcome):
+    written: dict[str, HandlerTaskOutput] = field(default_factory=dict)  # by handler
     seen: list[DefinitionUse] = field(default_factory=list)
-    abend: Diagnostic | None = None
-    undefined: bool = False
-    crossed: int | None = None
-    stopped: bool = False
-    seconds: float = 0.0
-    steps: dict[str, float] = field(default_factory=dict)
-    kernels: str = _KERNELS
-
-    @property
-    def names(self) -> Collection[str]:
-        return {table for table, _ in self.operations}
-
-
-def in_task(staging: Collection[Location], ordinal: int, work: Callable[[], TaskOutcome]) -> TaskOutcome:
-    """Run one task, unless another task has left a stop file in the staging directories of the run."""
-    started = time.perf_counter()
-    if any(root.child(STOP_FILE).exists() for root in staging):
-        return TaskOutcome(ordinal, stopped=True)
-    collecting = gc.isenabled()
-    gc.disable()  # a chunk has tens of thousands of objects, and no cycles: to search them takes a tenth of the time
-    try:
-        outcome = work()
-    finally:
-        if collecting:
-            gc.enable()
-    if outcome.abend is not None or outcome.undefined:
-        for root in staging:
-            with root.child(STOP_FILE).create():
-                pass
-    outcome.seconds = time.perf_counter() - started
-    return outcome
-
-
-class TaskStopped(Exception):
-    """Ends a task early; the outcome says why."""
 
 
 class SplitSink:
@@ -329,7 +268,7 @@ class SplitSink:
     def __init__(
         self, job: Job, ordinal: int, epoch: int, attempt: int, place: Callable[[int], tuple[int, int]]
     ) -> None:
-        self.outcome = TaskOutcome(ordinal)
+        self.outcome = MessageOutcome(ordinal)
         self._place = place
         self.watch = Stopwatch()
         clock = Clock(job.current_timestamp)

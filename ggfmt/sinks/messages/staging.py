@@ -18,49 +18,14 @@ from ggfmt.arrow.arrays import counts_by_value, non_null_values
 from ggfmt.commit.names import FileLocation
 from ggfmt.commit.store import Store
 from ggfmt.formats.api.writing import Framing
-from ggfmt.location import Location
 from ggfmt.model.change import ChangeBatch
+from ggfmt.reading.tasks import PlacedPreamble, StagedFile, unique_name
 from ggfmt.sinks.messages.layout import Partition
 from ggfmt.sinks.messages.pipeline import HandlerOutput, Preamble
 
 FLUSH_BYTES = 1 << 20
 MAX_BUFFERED_BYTES = 32 << 20  # of all series of a task for one handler
 _LARGE_BYTES = 1 << 16  # that are faster to write than to concatenate
-
-
-@dataclass(frozen=True)
-class PlacedPreamble:
-    table: str
-    definition: str
-    offset: int
-    size: int
-
-
-@dataclass(frozen=True)
-class StagedFile:
-    """A file in staging; `table` is empty for many tables. Files of one `definition` may be joined.
-
-    `header`: the bytes that a file has once, at its start. `place`: where messages will be. `counts`: the operations by
-    type, where names need them. `event`: the event handler that made the file, empty for the File Writer.
-    """
-
-    handler: str
-    table: str
-    definition: str
-    split: int
-    sequence: int
-    location: Location
-    size: int
-    header: int
-    operations: int
-    sha256: str
-    first_position: str | None
-    last_position: str | None
-    preambles: tuple[PlacedPreamble, ...] = ()
-    place: FileLocation | None = None
-    partition: Partition = ()
-    counts: tuple[tuple[str, int], ...] = ()
-    event: str = ""
 
 
 class WriteBuffer:
@@ -82,15 +47,6 @@ class WriteBuffer:
         if self._bytes > MAX_BUFFERED_BYTES:
             for series in list(self._series):
                 series.flush()
-
-
-_counter = 0
-
-
-def unique_name() -> str:
-    global _counter
-    _counter += 1
-    return f"{_counter:07d}"
 
 
 @dataclass

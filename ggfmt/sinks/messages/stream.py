@@ -21,11 +21,12 @@ from ggfmt.commit.commit import reason
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.formats import FORMATS
 from ggfmt.java.text import visible
+from ggfmt.reading.tasks import StagedFile
 from ggfmt.scratch import Scratch, remove_abandoned
 from ggfmt.sinks.messages.join import in_order, joined
 from ggfmt.sinks.messages.pipeline import HandlerOutput
 from ggfmt.sinks.messages.report import HandlerTotals
-from ggfmt.sinks.messages.staging import StagedFile
+from ggfmt.sinks.messages.targets import RunSettings
 
 ARGUMENT = "-"  # a directory of this name is `./-`
 SHOWN = "<stdout>"
@@ -33,11 +34,11 @@ SHOWN = "<stdout>"
 log = logging.getLogger("ggfmt")
 
 
-def check_stream(
-    handlers: Sequence[str], mode: str, quarantine: bool, checkpoint: str | None, chained: bool = False
-) -> None:
-    """UsageError GG519 for options that need an output directory. `chained`: the handler has event handlers."""
-    names = ", ".join(f"`{visible(name)}`" for name in handlers)
+def check_stream(settings: RunSettings) -> None:
+    """UsageError GG519 for options that need an output directory."""
+    handlers, mode, quarantine, checkpoint = settings.handlers, settings.mode, settings.quarantine, settings.checkpoint
+    chained = any(handler.executed_handlers for handler in handlers)
+    names = ", ".join(f"`{visible(handler.name)}`" for handler in handlers)
     several = f"`-o -` writes the messages of one handler, but the handlers are {names}"
     has_output = f"`--mode {mode}` is for existing output, and a stream has no existing output"
     for applies, message, help in (

@@ -18,7 +18,7 @@ from s3_server import S3Server, s3_server
 
 import ggfmt
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, UsageError
-from ggfmt.sinks.messages.staging import StagedFile
+from ggfmt.reading.tasks import StagedFile
 from ggfmt.sinks.messages.verification import verify
 
 __all__ = ["s3_server"]

@@ -18,7 +18,7 @@ from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import TableDef
 from ggfmt.options.templates import FileNameTemplate, NameContext, PathTemplate, Value, parse_template
 from ggfmt.sinks.messages.layout import Layout
-from ggfmt.sinks.messages.preparation import RunSettings, make_targets
+from ggfmt.sinks.messages.targets import RunSettings, make_targets
 from ggfmt.sinks.messages.verification import verify
 
 FACTS = NameContext(datetime(2026, 1, 5, 7, 8, 9, 4000), "CAT.GG.Orders", ("CAT", "GG", "Orders"), "RBD01")

@@ -13,8 +13,8 @@ from runs import operation, output_files, run_ggfmt, write_lines
 from strategies import examples
 
 from ggfmt.location import Location
+from ggfmt.reading.tasks import StagedFile
 from ggfmt.sinks.messages.join import JOIN_BYTES, MAX_JOINED_BYTES, Group, plan_groups, shares
-from ggfmt.sinks.messages.staging import StagedFile
 
 
 def staged(table: str, split: int, sequence: int, size: int, definition: str = "") -> StagedFile:

@@ -17,15 +17,14 @@ from places import ROOT
 from runs import JSON_LINES, PIPES, operation, output_files, run_ggfmt, write_lines
 from strategies import examples
 
-from ggfmt import cli
+from ggfmt import cli, engine
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import CommittedWithErrors, UsageError
 from ggfmt.formats.api.writing import LossNote
 from ggfmt.location import Location
 from ggfmt.reading.runner import InProcess
 from ggfmt.sinks.messages import run as run_module
-from ggfmt.sinks.messages.report import HandlerTotals, Totals
-from ggfmt.sinks.messages.run import MAX_COLUMNS, MAX_LINES, summary
+from ggfmt.sinks.messages.report import MAX_COLUMNS, MAX_LINES, HandlerTotals, Totals, summary
 
 
 def many(tables: int, others: int, members: int, handlers: int, rejects: int) -> Totals:
@@ -164,14 +163,14 @@ def test_what_an_interrupted_commit_is_told_as_is_true(
 
 
 @pytest.mark.example("GG550")
-@pytest.mark.parametrize("place", ["prepare", "execute_tasks", "check_inputs_unchanged", "publish", "log_summary"])
+@pytest.mark.parametrize("place", ["prepare", "check_inputs_unchanged", "collect_results", "publish", "log_summary"])
 def test_an_interrupt_of_any_phase(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = write_lines(tmp_path / "in.json", [operation(0)])
 
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run_module, place, stop)
+    monkeypatch.setattr(engine if hasattr(engine, place) else run_module, place, stop)
     if place == "log_summary":
         with pytest.raises(CommittedWithErrors, match=r"GG550.*interrupted, but the run is committed") as caught:
             run_ggfmt([source], tmp_path / "out", *JSON_LINES)
@@ -230,7 +229,7 @@ def test_an_interrupt_is_told_in_json(
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run_module, "prepare", stop)
+    monkeypatch.setattr(engine, "prepare", stop)
     told = ("run", "in.json", "--to", "json", "-o", str(tmp_path / "out"), "--master", "none")
     assert cli.main([*told, "--log-format", "json"]) == 130
     (line,) = map(json.loads, capsys.readouterr().err.splitlines())

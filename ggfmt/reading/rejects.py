@@ -17,7 +17,7 @@ from ggfmt.commit.names import RECORDS
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.location import Location, is_uri
-from ggfmt.sinks.messages.staging import StagedFile, unique_name
+from ggfmt.reading.tasks import StagedFile, unique_name
 
 REASONS = "reasons.jsonl"
 FLUSH_BYTES = 1 << 20

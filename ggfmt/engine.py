@@ -1,0 +1,260 @@
+"""A run, from its request to its commit: request, inputs, outputs, job, tasks, commit.
+
+This is the only walk through a run, whatever it writes: a `Sink` has what differs. A dry run ends after `prepare`.
+Where Spark divides the walk between processes, as for frames, they take its steps one by one.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from typing import Any, Generic, TypeVar
+
+from ggfmt import signals
+from ggfmt.commit.commit import CommitPart, Participant, check_directories, lock_all, reason, write_error
+from ggfmt.commit.names import stamp
+from ggfmt.commit.records import is_committed
+from ggfmt.commit.store import FAILURES
+from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, Span
+from ggfmt.java.text import visible
+from ggfmt.location import Location
+from ggfmt.reading.checkpoint import Checkpoint, OutputTarget, open_checkpoint, warn_rejected_files_are_done
+from ggfmt.reading.files import InputFile, check_inputs_unchanged
+from ggfmt.reading.progress import COMMITTING, LISTING, STARTING, ProgressCallback, ProgressTracker, Stopwatch
+from ggfmt.reading.runner import InProcess, Runner, warn_without_kernels
+from ggfmt.reading.scan import ReadOutcome, Scan, ScanRequest, check_selection
+from ggfmt.reading.scan import Sink as TaskSink
+from ggfmt.reading.splits import ReadJob
+from ggfmt.reading.standard_input import ARGUMENT as STANDARD_INPUT
+from ggfmt.reading.standard_input import check_standard_input, spooled_standard_input
+
+J = TypeVar("J", bound=ReadJob)
+O = TypeVar("O", bound=ReadOutcome)  # noqa: E741
+R = TypeVar("R")
+
+log = logging.getLogger("ggfmt")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRequest(ScanRequest):
+    mode: str = "error"
+    quarantine: bool = False
+    strict: bool = False
+    checkpoint: str | None = None
+    settle: float | None = None
+    current_timestamp: datetime | None = None  # of the run; None: the time of the clock
+
+
+@dataclass
+class Run:
+    """The state of a run.
+
+    moment   the time in names, in UTC
+    mode     that of the request, or `append` if the checkpoint has runs
+    scan     what the run reads; None for operations that are not read from inputs
+    idle     why a run with a checkpoint has nothing to do
+    decides  whether the commit has begun
+    application  the id of Spark's application, None without Spark
+    """
+
+    request: RunRequest
+    id: str
+    moment: datetime
+    mode: str
+    tracker: ProgressTracker = field(default_factory=lambda: ProgressTracker(None))
+    runner: Runner = field(default_factory=InProcess)
+    watch: Stopwatch = field(default_factory=Stopwatch)
+    started: float = field(default_factory=time.perf_counter)
+    checkpoint: Checkpoint | None = None
+    scan: Scan | None = None
+    idle: str | None = None
+    decides: bool = False
+    application: str | None = None
+
+    @classmethod
+    def of(cls, request: RunRequest, progress: ProgressCallback | None = None) -> Run:
+        moment = request.current_timestamp or datetime.now(timezone.utc).replace(tzinfo=None)
+        id = f"{stamp(moment)}-{uuid.uuid4().hex[:8]}"
+        return cls(request, id, moment, request.mode, ProgressTracker(progress))
+
+    @property
+    def files(self) -> Sequence[InputFile]:
+        return () if self.scan is None else self.scan.files
+
+    def check_selection(self, names: Collection[str]) -> None:
+        """As the function of this name, for the tables in the data."""
+        may_lack = self.request.allow_empty or self.checkpoint is not None
+        check_selection(self.request.selection, sorted(names), may_lack)
+
+
+class Sink(ABC, Generic[J, O, R]):
+    """What a run writes to. A run calls the methods in the order in which they are here.
+
+    outputs     the directories that take part in the commit; the first one decides it
+    targets     what a checkpoint belongs to
+    unfinished  what a run that was cut off has read, as the checkpoint records it, if this run has to end it first
+    scratch     where tasks may divide records by table; None if the order of different tables matters
+    rejected    the number of records that were set aside
+    """
+
+    outputs: Sequence[Participant] = ()
+    targets: Sequence[OutputTarget] = ()
+    unfinished: Sequence[Any] | None = None
+    scratch: Location | None = None
+    rejected: int = 0
+
+    @abstractmethod
+    def check(self, held: ExitStack, dry: bool = False) -> None:
+        """Check what is asked before anything is touched, and find `outputs` and `targets`. Unless `dry`, `held` may
+        get what the run needs for as long as it lasts."""
+
+    @abstractmethod
+    def open(self, run: Run) -> None:
+        """Look at the outputs, once they are locked. UsageError GG501 if the mode of the run forbids it."""
+
+    @abstractmethod
+    def plan(self, run: Run) -> J:
+        """Return the job of the scan. It is the last step before the run starts tasks."""
+
+    @abstractmethod
+    def tasks(self, run: Run) -> TaskSink[J, O]:
+        """Return what tasks write to. It may take another runner in this process."""
+
+    @abstractmethod
+    def collect(self, run: Run, job: J, outcomes: list[O]) -> None:
+        """Make the output of the outcomes of all tasks, which have ended well."""
+
+    @abstractmethod
+    def commit(self, run: Run, others: Sequence[CommitPart]) -> None:
+        """Commit the output together with `others`. Abend if nothing was committed, else CommittedWithErrors."""
+
+    @abstractmethod
+    def report(self, run: Run) -> R:
+        """Log the summary, and return the result of a run that is committed."""
+
+    @abstractmethod
+    def unchanged(self) -> R:
+        """Return the result of a run that had nothing to do."""
+
+    def interrupted(self, run: Run) -> KeyboardInterrupt | CommittedWithErrors:
+        what_happened = signals.interruption()
+        nothing = KeyboardInterrupt(f"{what_happened}; nothing was committed")
+        if not run.decides:
+            return nothing
+        message, help = f"{what_happened}, but the run is committed", "do not repeat the run: the output is complete"
+        try:
+            if not is_committed(self.outputs[0].store, run.id):
+                return nothing
+        except (Abend, *FAILURES) as error:
+            message = f"{what_happened}, and ggfmt does not know whether the run is committed: {reason(error)}"
+            help = "run `ggfmt verify` on the output directory"
+        return CommittedWithErrors(Diagnostic("GG550", message, Span(file=self.outputs[0].root.shown), help))
+
+
+def execute(
+    request: RunRequest,
+    sink: Sink[J, O, R],
+    start: Callable[[], AbstractContextManager[Runner]],
+    progress: ProgressCallback | None = None,
+) -> R:
+    """Run a request. `start` starts the runner, after all other checks.
+
+    `progress` is called on this thread or one of the runner's. Abend if the data prevents a commit, UsageError or
+    ConfigurationError for a wrong request. After a signal: KeyboardInterrupt, or CommittedWithErrors GG550.
+    """
+    run = Run.of(request, progress)
+    try:
+        result = _walk(run, sink, start)
+        signals.suspend()  # the run is committed: a later signal must not say otherwise
+        return result
+    except KeyboardInterrupt:
+        raise sink.interrupted(run) from None
+
+
+def _walk(run: Run, sink: Sink[J, O, R], start: Callable[[], AbstractContextManager[Runner]]) -> R:
+    with ExitStack() as held:
+        run.tracker.start_phase(LISTING)
+        job = prepare(run, sink, held)
+        run.watch.lap(LISTING)
+        scan, checkpoint = run.scan, run.checkpoint
+        assert scan is not None
+        if run.idle is not None:
+            log.info("nothing to do: %s", run.idle)
+            if checkpoint is not None:
+                checkpoint.record_renewed(run.id)
+            return sink.unchanged()
+        warn_without_kernels()
+        waiting = start()
+        if not isinstance(waiting, InProcess):
+            run.tracker.start_phase(STARTING)
+        run.runner = held.enter_context(waiting)
+        run.watch.lap(STARTING)
+        shown = visible(", ".join(output.root.shown for output in sink.outputs))
+        run.application = run.runner.name_jobs(lambda: f"{run.id} {run.tracker.step} → {shown}")
+        try:
+            tasks = sink.tasks(run)
+            # No name for the outcomes: there may be many, and the commit does not need them.
+            sink.collect(run, *scan.run(job, tasks, run.runner, run.tracker, run.watch, scratch=sink.scratch))
+        except (Abend, OSError) as error:
+            check_inputs_unchanged(scan.files)  # if a file was cut meanwhile, half a record is no mistake in the data
+            if isinstance(error, Abend):
+                raise
+            # Of a task in this process: an unreadable input is part of its outcome.
+            raise Abend(write_error(sink.outputs[0].root, error)) from None
+        run.watch.lap(None)
+        others = [] if checkpoint is None else [checkpoint.part(run.id, sink.targets, scan.inputs)]
+        check_inputs_unchanged(scan.files)  # last, so that the checkpoint records what the run has read
+        run.tracker.start_phase(COMMITTING)
+        run.decides = True
+        sink.commit(run, others)
+        run.watch.lap(COMMITTING)
+    result = sink.report(run)
+    if checkpoint is not None and sink.rejected:
+        warn_rejected_files_are_done()
+    return result
+
+
+def prepare(run: Run, sink: Sink[J, O, R], held: ExitStack, dry: bool = False) -> J:
+    """Check everything that can be checked before the run, and return the job. `held` unlocks the outputs.
+
+    `dry`: write and lock nothing, and leave standard input. UsageError or ConfigurationError for a wrong request, Abend
+    if an input cannot be read or an output written.
+    """
+    request = run.request
+    check_standard_input(request.inputs, request.checkpoint)
+    standard_input = spooled_standard_input(held)
+    sink.check(held, dry)
+    # Before the listing: the inputs may contain files that an earlier run has begun to commit.
+    open_outputs(run, sink, held, dry)
+    if dry:
+        request = replace(request, inputs=[given for given in request.inputs if given != STANDARD_INPUT])
+    files = request.list(standard_input)
+    if run.checkpoint is not None:
+        chosen = run.checkpoint.choose(files, request.settle, sink.unfinished)
+        files, run.idle = chosen.files, None if chosen.files else str(chosen)
+    run.scan = scan = Scan(request, files)
+    scan.open_all()
+    job = sink.plan(run)
+    if run.idle is None and not dry:
+        log.info("input format %s: %s", scan.input_format, visible(scan.reason))
+    return job
+
+
+def open_outputs(run: Run, sink: Sink[J, O, R], held: ExitStack, dry: bool = False) -> None:
+    """Lock the outputs of a run, and look at what is there; `held` unlocks them."""
+    asked = run.request
+    run.checkpoint = open_checkpoint(asked.checkpoint, asked.settle, asked.mode, sink.outputs, asked.selection)
+    participants = [*sink.outputs, *filter(None, [run.checkpoint])]
+    if dry:
+        check_directories(participants)
+    else:
+        lock_all(participants, run.id, held)
+    if run.checkpoint is not None:
+        run.mode = run.checkpoint.bind(sink.targets, sink.outputs, asked.mode)
+    sink.open(run)

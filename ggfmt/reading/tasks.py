@@ -1,0 +1,130 @@
+"""What a task of a run leaves: its outcome, and files in staging.
+
+The driver alone gives files their final names. No data of a message becomes part of a path.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections import Counter
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from ggfmt import kernels
+from ggfmt.commit.names import FileLocation
+from ggfmt.commit.records import Timeline
+from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.formats.api.reading import Remark
+from ggfmt.location import Location
+from ggfmt.options.templates import Value
+
+_KERNELS = kernels.state if kernels.lack is None else f"{kernels.state}; {kernels.lack.help}"
+STOP_FILE = "stop"  # in a run's staging directory: a task found a reason to abend, so that others need not start
+
+O = TypeVar("O", bound="TaskOutcome")  # noqa: E741
+
+
+@dataclass(kw_only=True)
+class RecordCounts:
+    operations: Counter[tuple[str, str]] = field(default_factory=Counter)
+    timeline: Timeline = field(default_factory=Timeline)
+    rejected_records: int = 0
+    others: Counter[str] = field(default_factory=Counter)
+    members: Counter[str] = field(default_factory=Counter)
+    remarks: Counter[Remark] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass
+class TaskOutcome(RecordCounts):
+    """The outcome of a task. `abend`: the first mistake in the data, if the run does not quarantine.
+
+    `undefined`: the task met a table without a definition, so that the run needs a discovery pass. `crossed`: the place
+    of an input that has to be read in one (`SplitBoundaryError`). `kernels`: what the task ran with.
+    """
+
+    split: int
+    abend: Diagnostic | None = None
+    undefined: bool = False
+    crossed: int | None = None
+    stopped: bool = False
+    seconds: float = 0.0
+    steps: dict[str, float] = field(default_factory=dict)
+    kernels: str = _KERNELS
+
+    @property
+    def names(self) -> Collection[str]:
+        """The tables whose operations it read."""
+        return {table for table, _ in self.operations}
+
+
+def in_task(staging: Collection[Location], outcome: O, work: Callable[[], O]) -> O:
+    """Run one task, unless another task has left a stop file in the staging directories of the run: return `outcome`
+    then, as that of a task that was stopped."""
+    started = time.perf_counter()
+    if any(root.child(STOP_FILE).exists() for root in staging):
+        outcome.stopped = True
+        return outcome
+    collecting = gc.isenabled()
+    gc.disable()  # a chunk has tens of thousands of objects, and no cycles: to search them takes a tenth of the time
+    try:
+        outcome = work()
+    finally:
+        if collecting:
+            gc.enable()
+    if outcome.abend is not None or outcome.undefined:
+        for root in staging:
+            with root.child(STOP_FILE).create():
+                pass
+    outcome.seconds = time.perf_counter() - started
+    return outcome
+
+
+class TaskStopped(Exception):
+    """Ends a task early; the outcome says why."""
+
+
+@dataclass(frozen=True)
+class PlacedPreamble:
+    table: str
+    definition: str
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True)
+class StagedFile:
+    """A file in staging; `table` is empty for many tables. Files of one `definition` may be joined.
+
+    `header`: the bytes that a file has once, at its start. `place`: where messages will be. `counts`: the operations by
+    type, where names need them. `event`: the event handler that made the file, empty for the File Writer.
+    """
+
+    handler: str
+    table: str
+    definition: str
+    split: int
+    sequence: int
+    location: Location
+    size: int
+    header: int
+    operations: int
+    sha256: str
+    first_position: str | None
+    last_position: str | None
+    preambles: tuple[PlacedPreamble, ...] = ()
+    place: FileLocation | None = None
+    partition: tuple[Value, ...] = ()
+    counts: tuple[tuple[str, int], ...] = ()
+    event: str = ""
+
+
+_counter = 0
+
+
+def unique_name() -> str:
+    global _counter
+    _counter += 1
+    return f"{_counter:07d}"

@@ -1,0 +1,101 @@
+"""The request of a run that writes messages, and the targets of its handlers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ggfmt.commit.commit import reason, write_error
+from ggfmt.commit.journal import is_below
+from ggfmt.commit.names import METADATA_DIRECTORY
+from ggfmt.config.handler_options import HandlerConfig, RunOptions, absolute_paths
+from ggfmt.config.lint.releases import ReleaseFinding
+from ggfmt.config.refusals import layout_refusals
+from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span, UsageError
+from ggfmt.engine import RunRequest
+from ggfmt.location import Location, remedy, write_problem
+from ggfmt.options.value_types import Replacements
+from ggfmt.sinks.messages.events import BELOW, with_stages
+from ggfmt.sinks.messages.layout import Layout
+from ggfmt.sinks.messages.pipeline import HandlerOutput, HandlerSettings
+
+log = logging.getLogger("ggfmt")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings(RunRequest):
+    handlers: Sequence[HandlerConfig]
+    output: str | None = None
+    run_options: RunOptions = field(default_factory=RunOptions)
+    replacements: Replacements = field(default_factory=Replacements)
+    release: ReleaseFinding | None = None
+    event_handlers: str = BELOW
+
+
+def chosen_layout(config: HandlerConfig, run_options: RunOptions) -> Layout:
+    handler = config.handler
+    problems = list(layout_refusals(config, run_options))
+    if problems:
+        raise ConfigurationError(*problems)
+    for problem in absolute_paths(handler):
+        log.info("handler %s: `%s` %s", config.name, problem.property, problem.message)
+    return Layout(
+        handler.file_suffix,
+        handler.path_mapping_template,
+        handler.file_name_mapping_template,
+        handler.partitioner,
+        run_options.group_name or "",
+    )
+
+
+def make_targets(settings: RunSettings) -> list[HandlerOutput]:
+    """Return a target for each handler. ConfigurationError GG109 without an output directory, GG515 for a layout."""
+    problems = []
+    targets = []
+    for config in settings.handlers:
+        handler = config.handler
+        given = settings.output or handler.root_file_path
+        if given is None:
+            message = f"handler `{config.name}` has no output directory"
+            help = f"give `-o DIR` or set `gg.handler.{config.name}.rootFilePath`"
+            problems.append(Diagnostic("GG109", message, help=help))
+            continue
+        try:
+            root = Location.of(given)
+            root.file_system()
+        except OSError as error:
+            message = f"the output cannot be opened: {error}"
+            raise UsageError(Diagnostic("GG506", message, Span(file=given), getattr(error, "help", None))) from None
+        own = HandlerSettings.of(config, settings.run_options)
+        layout = chosen_layout(config, settings.run_options)
+        output = HandlerOutput(own, root, handler.max_file_size, layout, handler.schema_file_path)
+        targets.append(with_stages(output, config, settings.run_options.group_name or "", settings.event_handlers))
+    if problems:
+        raise ConfigurationError(*problems)
+    return targets
+
+
+def check_schema_directories(targets: Sequence[HandlerOutput]) -> None:
+    """Abend if ggfmt could not write schemas once the run is decided; errors for directories that leave the output."""
+    help = "set another `schemaDirectory` or `schemaFilePath`"
+    for target in targets:
+        problem = write_problem(target.root)
+        if problem is not None:  # schemas within it cannot work either
+            raise Abend(write_error(target.root, problem))
+        what = f"the schema directory of handler `{target.handler}`"
+        try:
+            for directory in target.schema_directories:
+                directory.file_system()
+                place = Span(file=directory.shown)
+                inside = directory.child("x").name_below(target.root)
+                if inside is not None and (not is_below(inside) or inside.startswith(f"{METADATA_DIRECTORY}/")):
+                    message = f"{what} is relative, but not within the output directory"
+                    raise ConfigurationError(Diagnostic("GG103", message, place, f"{help}, or an absolute path"))
+                problem = write_problem(directory)
+                if problem is not None:
+                    message = f"{what} cannot be written: {reason(problem)}"
+                    raise Abend(Diagnostic("GG506", message, place, remedy(problem, help) or help))
+        except OSError as error:
+            advice = "; ".join(filter(None, (getattr(error, "help", None), help)))
+            raise UsageError(Diagnostic("GG506", f"{what} cannot be opened: {error}", help=advice)) from None
