@@ -77,7 +77,7 @@ def test_a_call_can_be_made_with_what_an_installed_ggfmt_has(call: str) -> None:
 
 def test_the_calls_of_a_help_can_be_made_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("ggfmt.spark.session.SparkRunner", lambda settings: InProcess())
+    monkeypatch.setattr("ggfmt.spark.session.SparkRunner", lambda settings, **checks: InProcess())
     (tmp_path / "changes").mkdir()
     for place in ("changes.json", "changes/part.json"):
         write_lines(tmp_path / place, [operation(number, "GG.ORDERS") for number in range(3)])

@@ -339,7 +339,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     (directory / "old" / "GG.T.avsc").write_text(AVRO % (column % "string"), encoding="utf-8")
     (directory / "new" / "GG.T.avsc").write_text(AVRO % (column % "double"), encoding="utf-8")
     monkeypatch.chdir(directory)
-    monkeypatch.setattr("ggfmt.spark.session.SparkRunner", lambda settings: InProcess())
+    monkeypatch.setattr("ggfmt.spark.session.SparkRunner", lambda settings, **checks: InProcess())
     return directory
 
 

@@ -418,7 +418,7 @@ def call(*arguments: str) -> Any:
 
 @pytest.fixture
 def in_canal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("ggfmt.spark.session.SparkRunner", lambda settings: InProcess())
+    monkeypatch.setattr("ggfmt.spark.session.SparkRunner", lambda settings, **checks: InProcess())
     return write_lines(tmp_path / "in.json", [DELETE])
 
 

@@ -161,7 +161,7 @@ def without_spark() -> Iterator[None]:
     """Runs are in this process: the task function is the same, and the options for Spark are read all the same."""
     log = logging.getLogger("ggfmt")
     before = log.handlers[:], log.level, log.propagate
-    with mock.patch("ggfmt.spark.session.SparkRunner", side_effect=lambda settings: InProcess()):
+    with mock.patch("ggfmt.spark.session.SparkRunner", side_effect=lambda settings, **checks: InProcess()):
         yield
     log.handlers[:], log.level, log.propagate = before
 
