@@ -44,6 +44,7 @@ from ggfmt.formats.api.reading import (
     Unroutable,
 )
 from ggfmt.formats.records.batching import HELD_BYTES
+from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.reading.progress import ROUTING, ProgressTracker
 from ggfmt.reading.recognition import PlannedInput
@@ -60,9 +61,11 @@ MAX_BUCKETS = 512
 RUN_BYTES = 32 << 20  # records that a task keeps until it sorts and packs them
 SEGMENT_BYTES = 32 << 20  # packed records that a task keeps until it writes them
 CHUNK_BYTES = 1 << 20
+MUCH_BYTES = 1 << 30  # of records: the log says how much room they take in staging
 _MAX_SPLITS, _MAX_RANGES, _HEAD_BYTES = 16, 8, 256 << 10  # that the driver reads, to find how many tables there are
 _SAMPLE_BYTES = 16 << 20  # of all heads; some files are a single chunk
 _COMPRESSION = 8  # typical ratio of compressed change files
+_PACKED = 5  # typical ratio of staged records; lz4 packs change records of JSON at 4:1 to 7:1
 
 INDEX = "index"  # a file with an entry for the blocks of each bucket in each segment
 _ENTRY = Struct("<QQQQ")  # ordinal of the split, attempt, first byte, number of bytes
@@ -397,6 +400,9 @@ def route(
     """Divide the records of `cut` by table into files below `scratch`. Raises: Unroutable; Abend GG310."""
     Store(scratch).make_directory("")
     total = sum(map(_expanded, inputs))
+    if total >= MUCH_BYTES:
+        room = f"{total // _PACKED // 1_000_000:,} MB"
+        log.info("dividing the records by table takes about %s in %s", room, visible(scratch.shown))
     least = 3 * runner.parallelism if runner.parallelism > 1 else 1
     buckets = 1 + min(MAX_BUCKETS, max(least, -(-total // BUCKET_BYTES)))
     while True:

@@ -366,6 +366,14 @@ def test_the_tables_of_one_large_split_are_divided(tmp_path: Path) -> None:
     assert outcome(tmp_path / "by-table") == outcome(tmp_path / f"out-{1 << 30}")
 
 
+def test_the_log_says_how_much_room_staging_takes(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    inputs = [write_lines(tmp_path / "in.json", lines())]
+    caplog.set_level("INFO")
+    with always_routed(MUCH_BYTES=1):
+        run_ggfmt(inputs, tmp_path / "out", *JSON_LINES, split_size=1500)
+    assert f"dividing the records by table takes about 0 MB in {tmp_path / 'out'}" in caplog.text
+
+
 def test_nothing_of_the_first_pass_is_left(tmp_path: Path) -> None:
     inputs = [write_lines(tmp_path / "in.json", lines())]
     with always_routed() as found:
