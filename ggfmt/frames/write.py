@@ -235,7 +235,7 @@ class FrameWriter(DataSourceArrowWriter):
                 for root in self._job.staging:
                     held.enter_context(SharedLease(root, self._owner, OutputDirectory.what))
                 write = partial(self._write, part, batches, attempt)
-                part.outcome = in_task(self._job.staging.values(), part.outcome, write)
+                part.outcome = in_task(self._job, self._job.staging.values(), part.outcome, write)
         except GgfmtError as error:
             part.outcome.abend = error.diagnostics[0]
         return part

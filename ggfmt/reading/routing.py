@@ -12,7 +12,7 @@ import logging
 import math
 import threading
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -214,7 +214,8 @@ def route_split(job: ReadJob, buckets: int, scratch: Location, split: Split, att
     try:
         for part in split.ranges:
             for chunk in part.chunks(side.reader):
-                writer.add(router.route(chunk), router.tables, part)
+                for routed in _runs(router.route(chunk)):
+                    writer.add(routed, router.tables, part)
         segments, held = writer.close()
         return RoutedSplit(attempt, segments, held)
     except SplitBoundaryError:
@@ -223,6 +224,23 @@ def route_split(job: ReadJob, buckets: int, scratch: Location, split: Split, att
         return RoutedSplit(unroutable=True)
     except Abend as error:
         return RoutedSplit(abend=error.diagnostics[0])
+
+
+def _runs(routed: Routed) -> Iterator[Routed]:
+    """Yield the records of a chunk in runs of about `RUN_BYTES`: the chunk may be a whole file, of any size."""
+    chunk = routed.chunk
+    if routed.starts is None or len(chunk.data) <= 2 * RUN_BYTES:
+        yield routed
+        return
+    starts, first = int64_view(routed.starts), 0
+    while first < len(starts):
+        start = starts[first]
+        stop = bisect_left(starts, start + RUN_BYTES, first + 1)
+        end = starts[stop] if stop < len(starts) else len(chunk.data)
+        run = replace(chunk, data=chunk.data[start:end], offset=chunk.offset + start)
+        count = stop - first
+        yield Routed(run, pc.subtract(routed.starts.slice(first, count), start), (), routed.tables.slice(first, count))
+        first = stop
 
 
 def _router(job: ReadJob) -> Router:
@@ -342,13 +360,17 @@ class _BlockWriter:
 # The driver
 
 
+def has_router(job: ReadJob) -> bool:
+    return FORMATS[job.input_format].read_support.by(job.source).router is not None
+
+
 def has_many_tables(job: ReadJob, inputs: Sequence[PlannedInput], cut: Cut) -> bool:
     """Return whether splits have so many tables that it is faster to divide their records first, by the first records
     of some splits."""
     side = FORMATS[job.input_format].read_support.by(job.source)
     splits, total = len(cut.all), sum(map(_expanded, inputs))
     stretches = max(splits, total // HELD_BYTES)  # after which a reader makes batches of all tables
-    if stretches < 2 or side.router is None:
+    if stretches < 2 or not has_router(job):
         return False
     router = _router(job)
     size = records = pairs = seen = 0

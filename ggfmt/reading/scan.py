@@ -30,7 +30,7 @@ from ggfmt.reading.files import InputFile, keep, map_files, read_errors_stop, sm
 from ggfmt.reading.listing import list_inputs
 from ggfmt.reading.progress import DISCOVERY, READING, ROUTING, ProgressTracker, Stopwatch
 from ggfmt.reading.recognition import PlannedInput, detect_format, layout_of, reader_of, with_defaults
-from ggfmt.reading.routing import has_many_tables, route
+from ggfmt.reading.routing import has_many_tables, has_router, route
 from ggfmt.reading.runner import InProcess, Runner
 from ggfmt.reading.splits import Cut, ReadJob, Split, Splits, Window
 
@@ -44,6 +44,7 @@ class ReadOutcome(Protocol):
     undefined: bool  # the task met a table or a metadata record that no definition describes
     crossed: int | None  # the index of an input in which a record crosses the end of a range
     stopped: bool  # another task had found a reason to stop, so that this one read nothing
+    scattered: bool  # its split has so many tables that the records should be divided by table first
     operations: Counter[tuple[str, str]]  # how many operations it read, by table and type, if the sink counts them
 
     @property
@@ -180,7 +181,19 @@ class Scan:
         """
         tracker, watch = tracker or ProgressTracker(None), watch or Stopwatch()
         cut = self.splits(runner.parallelism) if cut is None else cut
-        if scratch is not None and has_many_tables(job, self.inputs, cut):
+        divides = scratch is not None and has_many_tables(job, self.inputs, cut)
+        if scratch is not None and not divides and has_router(job):
+            # What the first records show may be wrong. A task in the second half would ask too late.
+            found, outcomes = self._read(
+                replace(job, may_divide=len(cut.all) // 2), sink, runner, tracker, watch, cut, from_head
+            )
+            divides = any(outcome.scattered for outcome in outcomes)
+            if not divides:
+                check_ended(outcomes)
+                return found, outcomes
+            log.info("a split has many tables; ggfmt starts again, and divides the records by table")
+            sink.discard()
+        if scratch is not None and divides:
             try:
                 routed = route(job, self.inputs, cut, runner, tracker, scratch)
                 watch.lap(ROUTING)
@@ -228,6 +241,8 @@ class Scan:
             else:
                 outcomes = runner.run(task, cut.all, progress)
             watch.lap(None)  # tasks measure their own time
+            if any(outcome.scattered for outcome in outcomes):
+                return job, outcomes
             crossed = {outcome.crossed for outcome in outcomes if outcome.crossed is not None}
             crossed = crossed or inputs_to_reread(cut.all, outcomes)
             undefined = not job.settled and any(needs_discovery(job, outcome) for outcome in outcomes)

@@ -44,6 +44,7 @@ class ReadJob:
     selection: TableSelection = ALL_TABLES  # the tables whose operations are read
     routed: bool = False  # a task reads the operations of some tables, whatever was between them
     statements: bool = False  # statements that drop or create tables are operations
+    may_divide: int = 0  # tasks of so many splits may ask to divide the records by table
 
     def catalog_at(self, split: Split) -> Catalog:
         return self.catalog.with_tables(event.table for event in self.events[: self.epoch_at(split)])

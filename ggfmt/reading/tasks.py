@@ -19,8 +19,10 @@ from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.reading import Remark
 from ggfmt.location import Location
 from ggfmt.options.templates import Value
+from ggfmt.reading.splits import ReadJob
 
 _KERNELS = kernels.state if kernels.lack is None else f"{kernels.state}; {kernels.lack.help}"
+SCATTERED_TABLES, SCATTERED_OPERATIONS = 64, 250  # in a split: so many tables, and on average fewer operations of each
 STOP_FILE = "stop"  # in a run's staging directory: a task found a reason to abend, so that others need not start
 
 O = TypeVar("O", bound="TaskOutcome")  # noqa: E741
@@ -50,6 +52,7 @@ class TaskOutcome(RecordCounts):
     undefined: bool = False
     crossed: int | None = None
     stopped: bool = False
+    scattered: bool = False  # the task asks to divide the records by table, as its split has many tables
     seconds: float = 0.0
     steps: dict[str, float] = field(default_factory=dict)
     kernels: str = _KERNELS
@@ -59,8 +62,13 @@ class TaskOutcome(RecordCounts):
         """The tables whose operations it read."""
         return {table for table, _ in self.operations}
 
+    @property
+    def count(self) -> int:
+        """How many operations it read."""
+        return self.operations.total()
 
-def in_task(staging: Collection[Location], outcome: O, work: Callable[[], O]) -> O:
+
+def in_task(job: ReadJob, staging: Collection[Location], outcome: O, work: Callable[[], O]) -> O:
     """Run one task, unless another task has left a stop file in the staging directories of the run: return `outcome`
     then, as that of a task that was stopped."""
     started = time.perf_counter()
@@ -74,7 +82,9 @@ def in_task(staging: Collection[Location], outcome: O, work: Callable[[], O]) ->
     finally:
         if collecting:
             gc.enable()
-    if outcome.abend is not None or outcome.undefined:
+    tables = len(outcome.names) if outcome.split < job.may_divide else 0
+    outcome.scattered = tables >= SCATTERED_TABLES and outcome.count < SCATTERED_OPERATIONS * tables
+    if outcome.abend is not None or outcome.undefined or outcome.scattered:
         for root in staging:
             with root.child(STOP_FILE).create():
                 pass

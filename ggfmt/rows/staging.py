@@ -102,6 +102,10 @@ class StagedSplit(TaskOutcome):
     def names(self) -> Collection[str]:
         return self.tables
 
+    @property
+    def count(self) -> int:
+        return sum(table.stats.operations.total() for table in self.tables.values())
+
 
 @dataclass
 class StagedInput:
@@ -281,7 +285,7 @@ class SplitStager:
     def stage(self, split: Split, attempt: int) -> StagedSplit:
         """Read one split. `attempt` is unique, so that attempts of one split do not collide."""
         roots = [self.directory] if self.memory is None and self.directory is not None else []
-        return in_task(roots, StagedSplit(split.ordinal), lambda: _StagingTask(self, split, attempt).run())
+        return in_task(self.job, roots, StagedSplit(split.ordinal), lambda: _StagingTask(self, split, attempt).run())
 
 
 class _StagingTask:

@@ -88,6 +88,19 @@ def test_all_formats_with_a_router_give_the_same_output(name: str, tmp_path: Pat
     assert_same_output(inputs, tmp_path, *JSON_LINES, *PIPES, input_format=name, source=told, definitions=defined(name))
 
 
+@pytest.mark.parametrize("name", ["avro_op", "json"])
+def test_large_chunks_are_written_in_runs(name: str, tmp_path: Path) -> None:
+    source = write_story(tmp_path / "story.json", story())
+    written, told = write_as(source, name, tmp_path / "written", "partitionByTable=false")
+    (whole,) = (path for path in written.rglob("*") if path.is_file())
+    inputs = [whole, Path(shutil.copy(whole, tmp_path / "again"))]
+    given: dict[str, Any] = {"input_format": name, "source": told, "definitions": defined(name)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(routing, "RUN_BYTES", 200)
+        patch.setattr(routing, "SEGMENT_BYTES", 5000)
+        assert_same_output(inputs, tmp_path, *JSON_LINES, **given)
+
+
 def test_records_of_dms_give_the_same_output(tmp_path: Path) -> None:
     records: list[dict[str, Any] | bytes] = []
     for number in range(84):
@@ -350,6 +363,21 @@ def test_many_tables_are_divided(tmp_path: Path) -> None:
         patch.setattr("ggfmt.reading.scan.route", None)
         with pytest.raises(TypeError):
             run_ggfmt(inputs, tmp_path / "out", *JSON_LINES, split_size=1500)
+
+
+@pytest.mark.parametrize(
+    ("few", "routed"), [(90, True), (3000, False)], ids=["in the first half", "in the second half"]
+)
+def test_a_split_has_more_tables_than_the_first_records_show(few: int, routed: bool, tmp_path: Path) -> None:
+    records = [operation(number, "GG.T0") for number in range(few)]
+    records += [operation(number, f"GG.T{number % 90}") for number in range(900)]
+    inputs = [write_lines(tmp_path / "in.json", records)]
+    with never_routed():
+        run_ggfmt(inputs, tmp_path / "in-order", *JSON_LINES, split_size=20_000)
+    with always_routed(MIN_TABLES=1 << 30) as found:
+        run_ggfmt(inputs, tmp_path / "out", *JSON_LINES, split_size=20_000)
+    assert bool(found) == routed
+    assert outcome(tmp_path / "out") == outcome(tmp_path / "in-order")
 
 
 def test_the_tables_of_one_large_split_are_divided(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ggfmt.reading import routing
+from ggfmt.reading import routing, tasks
 
 
 @contextmanager
@@ -17,7 +17,7 @@ def always_routed(**limits: int) -> Iterator[list[int]]:
     found: list[int] = []
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {"MIN_TABLES": 0, "MIN_OPERATIONS": 1 << 60, "BUCKET_BYTES": 2000, **limits}.items():
-            patch.setattr(routing, name, value)
+            patch.setattr(tasks if name == "SCATTERED_TABLES" else routing, name, value)
 
         def route(*given: Any, **named: Any) -> routing.RoutedSplits:
             made = routing.route(*given, **named)
@@ -29,4 +29,4 @@ def always_routed(**limits: int) -> Iterator[list[int]]:
 
 
 def never_routed() -> Any:
-    return always_routed(MIN_TABLES=1 << 30)
+    return always_routed(MIN_TABLES=1 << 30, SCATTERED_TABLES=1 << 30)

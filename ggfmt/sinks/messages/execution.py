@@ -40,7 +40,8 @@ def task_of(job: Job) -> Callable[[Split, int], MessageOutcome]:
 
 
 def run_split(job: Job, split: Split, attempt: int) -> MessageOutcome:
-    return in_task(job.staging.values(), MessageOutcome(split.ordinal), lambda: _Task(job, split, attempt).run())
+    outcome = MessageOutcome(split.ordinal)
+    return in_task(job, job.staging.values(), outcome, lambda: _Task(job, split, attempt).run())
 
 
 # Rejects of a task for which ggfmt tries other formats, which takes longer than to set a record aside.

@@ -134,7 +134,7 @@ class _PreviewPass:
         self.abend: Diagnostic | None = None
         self.undefined = False
         self.crossed: int | None = None
-        self.stopped = False
+        self.stopped = self.scattered = False
         self.operations: Counter[tuple[str, str]] = Counter()
         self._selection = settings.selection
         self._settled = job.settled
