@@ -210,6 +210,20 @@ def test_messages_of_kafka(message: Any, layout: str, tmp_path: Path) -> None:
     assert manifest(out)["totals"]["other_records"] == {"tombstone": 2} and len(rejects(out)) == 4  # of two handlers
 
 
+def test_deletes_that_only_the_key_of_a_message_describes(tmp_path: Path) -> None:
+    messages = []
+    for number in range(120):
+        source = {"connector": "postgresql", "db": "d", "schema": "s", "table": f"t{number % 7}"}
+        row = {"ID": number % 20, "NAME": f"n{number}"}
+        change = {"op": "d" if number > 60 else "c", "before": None, "after": None if number > 60 else row}
+        key = json.dumps({"ID": number % 20})
+        value = json.dumps({**change, "source": source, "ts_ms": 1})
+        place = {"topic": "t", "partition": 0, "offset": number}
+        messages.append({**place, "key": key, "payload": value})
+    inputs = [write_lines(tmp_path / f"{part}.json", messages[part * 60 : part * 60 + 60]) for part in range(2)]
+    assert_same_output(inputs, tmp_path, *JSON_LINES)
+
+
 @pytest.mark.parametrize("tail", [b'{"table":"GG.T1","op_ty', b"garbage", b"garbage\n", b'{"op_type":"I"}'])
 def test_the_last_records_of_files_are_damaged(tail: bytes, tmp_path: Path) -> None:
     inputs = [write_lines(tmp_path / f"{part}.json", lines()[part::3]) for part in range(3)]

@@ -21,6 +21,7 @@ from ggfmt.formats.records.dialect import (
     classify_records,
     decode_records,
     examined_one,
+    message_keys,
 )
 from ggfmt.formats.records.roles import NO_RECORDS, Grammar
 from ggfmt.formats.records.scanner import DEFINITIONS, MAX_GRAMMARS, JsonScanner, OddRecord, Scanning
@@ -55,7 +56,8 @@ class DialectRouter(Scanning, Router):
         self._found: list[pa.Int64Array] = []
         if self.pauses():
             self._cut, decoded = decode_records(self._dialect, chunk)
-            self._found.append(int64s(array("q", map(self._table_of, classify_records(self._dialect, decoded)))))
+            examined = classify_records(self._dialect, decoded, message_keys(self._dialect, chunk))
+            self._found.append(int64s(array("q", map(self._table_of, examined))))
         else:
             for odd in self.odd_records(chunk):
                 self.ordinal += 1
@@ -85,7 +87,9 @@ class DialectRouter(Scanning, Router):
         return self._cut
 
     def examined_at(self, chunk: Chunk, start: int, end: int) -> tuple[Any, Examination]:
-        return examined_one(self._dialect, chunk, start, end)
+        with_key = chunk.wrapped if self._dialect.takes_message_keys else None
+        key = None if with_key is None else with_key.messages[self.ordinal].key
+        return examined_one(self._dialect, chunk, start, end, key)
 
     def know_starts(self, starts: pa.Int64Array) -> None:
         self._starts = starts
@@ -106,9 +110,7 @@ class DialectRouter(Scanning, Router):
                 tables.add(item.table.full_name)
             elif self.statements:
                 tables.update(change.table for change in item.emptied)
-        if any(name.endswith(EVERY_TABLE_OF) for name in tables):
-            raise Unroutable
-        if len(tables) > 1:
+        if len(tables) > 1 or any(name.endswith(EVERY_TABLE_OF) for name in tables):
             raise Unroutable
         return self.number(tables.pop() if tables else "")
 
