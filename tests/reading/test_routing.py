@@ -215,7 +215,7 @@ def test_deletes_that_only_the_key_of_a_message_describes(tmp_path: Path) -> Non
     for number in range(120):
         source = {"connector": "postgresql", "db": "d", "schema": "s", "table": f"t{number % 7}"}
         row = {"ID": number % 20, "NAME": f"n{number}"}
-        change = {"op": "d" if number > 60 else "c", "before": None, "after": None if number > 60 else row}
+        change = {"op": "d" if number < 60 else "c", "before": None, "after": None if number < 60 else row}
         key = json.dumps({"ID": number % 20})
         value = json.dumps({**change, "source": source, "ts_ms": 1})
         place = {"topic": "t", "partition": 0, "offset": number}
