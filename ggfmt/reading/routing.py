@@ -70,7 +70,8 @@ _PACKED = 5  # typical ratio of staged records; lz4 packs change records of JSON
 INDEX = "index"  # a file with an entry for the blocks of each bucket in each segment
 _ENTRY = Struct("<QQQQ")  # ordinal of the split, attempt, first byte, number of bytes
 
-_EXACT = {b"spans": b"1"}  # the metadata of blocks with nothing between records
+# The metadata of blocks: nothing is between records; the block has one record without an end, of this input.
+_SPANS, _CUT = b"spans", b"cut"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,13 +112,13 @@ class RoutedRange(Range):
                 step = max(1, len(records) * CHUNK_BYTES // max(records.nbytes, 1))
                 yield from (records.slice(start, step) for start in range(0, len(records), step))
 
-    def _kind(self, records: pa.Table) -> tuple[bool, Layout]:
-        """Return whether nothing is between records, and their layout."""
+    def _kind(self, records: pa.Table) -> tuple[dict[bytes, bytes], Layout]:
+        """Return the metadata and the layout of records, which are those of all records of a chunk."""
         place = bisect_right(self.layouts, records["input"][0].as_py(), key=lambda layout: layout[0]) - 1
-        return records.schema.metadata == _EXACT, self.layouts[place][1]
+        return records.schema.metadata or {}, self.layouts[place][1]
 
     def _chunk(self, held: Sequence[pa.Table]) -> Chunk:
-        exact, layout = self._kind(held[0])
+        metadata, layout = self._kind(held[0])
         records = pa.concat_tables(held).combine_chunks()
         column = records["record"].combine_chunks()
         _, offsets, values = column.buffers()
@@ -127,12 +128,12 @@ class RoutedRange(Range):
         starts.frombytes(int64_view(pc.subtract(ends.cast(pa.int64()), first)).cast("B"))
         data = memory(values)[first:last].tobytes()
         spans = None
-        if exact:
+        if _SPANS in metadata:
             spans = Spans()
             spans.follow(0, starts[1:])
         origins = Origins(starts[:-1], records.select(["file", "input", "offset", "line"]))
         file, number, offset, _ = origins[0]
-        return Chunk(file, offset, data, layout, spans, number, origins=origins)
+        return Chunk(file, offset, data, layout, spans, number, last=_CUT in metadata, origins=origins)
 
 
 def _staged_file(scratch: Location, ordinal: int, attempt: int) -> Location:
@@ -227,19 +228,23 @@ def route_split(job: ReadJob, buckets: int, scratch: Location, split: Split, att
 
 
 def _runs(routed: Routed) -> Iterator[Routed]:
-    """Yield the records of a chunk in runs of about `RUN_BYTES`: the chunk may be a whole file, of any size."""
-    chunk = routed.chunk
-    if routed.starts is None or len(chunk.data) <= 2 * RUN_BYTES:
-        yield routed
+    """Yield the records of a chunk in runs of about `RUN_BYTES`, as the chunk may be a whole file of any size. A record
+    that is cut is alone."""
+    chunk, count = routed.chunk, len(routed.tables)
+    last = count - 1 if routed.is_cut else count
+    if routed.starts is None:
+        yield Routed(chunk, None, routed.spans[:last], routed.tables[:last])
+        if routed.is_cut:
+            yield Routed(chunk, None, routed.spans[last:], routed.tables[last:], True)
         return
     starts, first = int64_view(routed.starts), 0
-    while first < len(starts):
+    while first < count:
         start = starts[first]
-        stop = bisect_left(starts, start + RUN_BYTES, first + 1)
-        end = starts[stop] if stop < len(starts) else len(chunk.data)
+        stop = count if first == last else min(bisect_left(starts, start + RUN_BYTES, first + 1), last)
+        end = starts[stop] if stop < count else len(chunk.data)
         run = replace(chunk, data=chunk.data[start:end], offset=chunk.offset + start)
-        count = stop - first
-        yield Routed(run, pc.subtract(routed.starts.slice(first, count), start), (), routed.tables.slice(first, count))
+        places = pc.subtract(routed.starts[first:stop], start)
+        yield Routed(run, places, (), routed.tables[first:stop], first == last)
         first = stop
 
 
@@ -251,6 +256,11 @@ def _router(job: ReadJob) -> Router:
     return router
 
 
+def _metadata(routed: Routed) -> dict[bytes, bytes]:
+    found = {_SPANS: b"1"} if routed.starts is None else {}
+    return {**found, _CUT: str(routed.chunk.input).encode()} if routed.is_cut else found
+
+
 class _BlockWriter:
     def __init__(self, buckets: int, location: Location) -> None:
         self._buckets = buckets
@@ -260,7 +270,7 @@ class _BlockWriter:
         self._blocks: list[list[pa.Buffer]] = [[] for _ in range(buckets)]  # of the next segment
         self._packed = self._total = 0  # bytes of these blocks, and of all records
         self._segments = array("I")
-        self._kind: tuple[bool, Layout] | None = None  # of the records that it keeps, as `RoutedRange` reads them
+        self._kind: tuple[dict[bytes, bytes], Layout] | None = None  # of the records that it keeps
         self._clear()
 
     def _clear(self) -> None:
@@ -275,7 +285,7 @@ class _BlockWriter:
         chunk, count = routed.chunk, len(routed.tables)
         if not count:
             return
-        kind = routed.starts is None, chunk.layout
+        kind = _metadata(routed), chunk.layout
         if kind != self._kind:
             self._flush()
             self._kind = kind
@@ -315,7 +325,7 @@ class _BlockWriter:
         ]
         del records
         sorted_run = pa.table(columns, ["record", "file", "input", "offset", "line"])
-        sorted_run = sorted_run.replace_schema_metadata(_EXACT if self._kind is not None and self._kind[0] else None)
+        sorted_run = sorted_run.replace_schema_metadata(None if self._kind is None else self._kind[0])
         ends = array("q", bytes(8 * self._buckets))
         for found in pc.value_counts(buckets):
             ends[found["values"].as_py()] = found["counts"].as_py()
@@ -384,6 +394,8 @@ def has_many_tables(job: ReadJob, inputs: Sequence[PlannedInput], cut: Cut) -> b
                 size += len(chunk.data)
                 records += len(found)
                 tables.update(non_null_values(pc.unique(found)))
+        except SplitBoundaryError:  # the end of a range looks like the middle of a record
+            pass
         except MemoryError:
             raise
         except Exception:  # whatever it is, a task meets it and reports it
@@ -392,7 +404,7 @@ def has_many_tables(job: ReadJob, inputs: Sequence[PlannedInput], cut: Cut) -> b
         seen += 1
     if pairs > seen and pairs * splits > MAX_PAIRS * seen:
         return True
-    if pairs < MIN_TABLES * seen:
+    if not records or pairs < MIN_TABLES * seen:
         return False
     operations = total * records / size / stretches
     return operations * seen / pairs < MIN_OPERATIONS
@@ -404,7 +416,8 @@ def _head(split: Split, reader: type[Reader]) -> Iterator[Chunk]:
     for part in islice(split.ranges, _MAX_RANGES):
         if part.length is not None:
             part = replace(part, length=min(part.length, left))
-        chunk = next(part.chunks(reader), None)
+        chunks = part.chunks(reader)  # whose file is open as long as this name is there
+        chunk = next(chunks, None)
         if chunk is not None:
             yield chunk
             left -= len(chunk.data)

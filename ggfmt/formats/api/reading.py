@@ -324,12 +324,14 @@ class Routed:
     starts  of the records in its data; they follow one another, with only white space between them
     spans   the starts and ends of the records, if something else may be between them; `starts` is None then
     tables  the number of each record's table in `Router.tables`
+    is_cut  the last record has no end, as its file ends before
     """
 
     chunk: Chunk
     starts: pa.Int64Array | None
     spans: Sequence[tuple[int, int]]
     tables: pa.Int64Array
+    is_cut: bool = False
 
 
 class Unroutable(Exception):

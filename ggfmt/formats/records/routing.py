@@ -51,7 +51,7 @@ class DialectRouter(Scanning, Router):
         if chunk.problem is not None or chunk.layout.keys:
             raise Unroutable
         self.ordinal = 0
-        self._cut = chunk
+        self._cut, self._is_cut = chunk, False
         self._starts: pa.Int64Array | None = None
         self._found: list[pa.Int64Array] = []
         if self.pauses():
@@ -70,14 +70,16 @@ class DialectRouter(Scanning, Router):
         if chunk.wrapped is not None:
             records = replace(chunk.wrapped.chunk, input=chunk.input)
             assert records.spans is not None
+            self._is_cut = any(problem.code == "GG302" for problem in chunk.wrapped.problems.values())
             if not records.layout.array:
                 starts = int64s(array("q", (start for start, _ in records.spans)))
         tables = pa.concat_arrays(self._found or [int64s(array("q"))])
         if starts is None:
-            return Routed(records, None, self.spans(records) if records.spans is None else records.spans, tables)
-        if not records.data.endswith(b"\n"):
+            spans = self.spans(records) if records.spans is None else records.spans
+            return Routed(records, None, spans, tables, self._is_cut)
+        if not self._is_cut and not records.data.endswith(b"\n"):
             records = replace(records, data=records.data + b"\n")  # the line of another file may follow
-        return Routed(records, starts, (), tables)
+        return Routed(records, starts, (), tables, self._is_cut)
 
     def spans(self, chunk: Chunk) -> Sequence[tuple[int, int]]:
         return self.dialect.spans(chunk)
@@ -100,8 +102,7 @@ class DialectRouter(Scanning, Router):
 
     def _table_of(self, meaning: Examination) -> int:
         """Return the number of the table of a record by its classification; 0 for a record without a table."""
-        if isinstance(meaning, Diagnostic) and meaning.code == "GG302":
-            raise Unroutable  # another record would follow the part of one at the end of a file
+        self._is_cut |= isinstance(meaning, Diagnostic) and meaning.code == "GG302"
         tables = set()
         for item in meaning if isinstance(meaning, list) else ():
             if isinstance(item, Change):

@@ -379,10 +379,12 @@ class XmlRouter(reading.Router):
         if chunk.problem is not None:
             raise reading.Unroutable
         places, tables = array("q"), array("q")
+        name: bytes | None = b""
         for start, name in named_records(chunk):
             places.append(start)
-            tables.append(self.number(name.decode("utf-8", "surrogateescape")))
-        return reading.Routed(replace(chunk, data=chunk.data + b"\n"), int64s(places), (), int64s(tables))
+            tables.append(self.number((name or b"").decode("utf-8", "surrogateescape")))
+        whole = chunk if name is None else replace(chunk, data=chunk.data + b"\n")
+        return reading.Routed(whole, int64s(places), (), int64s(tables), name is None)
 
 
 READ_SIDES = {"xml": reading.ReadSupport(XmlReader, XmlDiscovery, XmlRouter)}

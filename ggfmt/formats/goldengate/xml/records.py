@@ -245,11 +245,12 @@ def records(chunk: Chunk, start: int = 0) -> list[XmlRecord]:
     return whole if whole is not None else list(_one_by_one(chunk.data, start, chunk.layout, markup))
 
 
-def named_records(chunk: Chunk) -> Iterator[tuple[int, bytes]]:
-    """Yield the start of each record of a chunk, and the text of its `table` as written, empty without one.
+def named_records(chunk: Chunk) -> Iterator[tuple[int, bytes | None]]:
+    """Yield the start of each record of a chunk, and the text of its `table` as written, empty without one; None for a
+    damaged record.
 
     Elements are only searched for their tags. If one may be damaged or has other markup in it, all are parsed. Raises:
-    Unroutable if the end of a damaged record is that of the file, or the charset has characters of several bytes.
+    Unroutable if the charset has characters of several bytes, or if what follows a damaged record is its end.
     """
     assert isinstance(chunk.layout, XmlLayout)
     markup = markup_of(chunk.layout.charset)
@@ -261,9 +262,9 @@ def named_records(chunk: Chunk) -> Iterator[tuple[int, bytes]]:
         return
     for start, end, content in records(chunk):
         damaged = isinstance(content, Diagnostic)
-        if damaged and end == len(chunk.data):
+        if damaged and end < len(chunk.data):
             raise Unroutable
-        yield start, b"" if damaged else (content.get("table") or "").encode()
+        yield start, None if damaged else (content.get("table") or "").encode()
 
 
 def _by_tags(data: bytes, markup: Markup) -> list[tuple[int, bytes]] | None:
