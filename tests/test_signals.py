@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 from _pytest.mark import ParameterSet
-from places import SUPPORT
 from processes import descendants, processes
 from runs import operation, write_lines
+from signal_points import start, wait_until_reached
 
 import ggfmt
 from ggfmt import signals
@@ -58,27 +58,16 @@ def source(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def start(directory: Path, point: str, arguments: Sequence[str], **others: object) -> subprocess.Popen[str]:
-    command = [sys.executable, str(SUPPORT / "signal_points.py"), point, *arguments]
-    environment = {**os.environ, "TMPDIR": str(directory / "tmp")}
-    defaults: dict[str, object] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(command, cwd=directory, env=environment, text=True, **{**defaults, **others})  # type: ignore[call-overload,no-any-return]
-
-
 def interrupt(process: subprocess.Popen[str], names: Sequence[str], wait: bool = True) -> tuple[int, str]:
     """Sends signals once the process says where it is; its exit code, and all but what it logged."""
-    assert process.stderr is not None
     if wait:
-        for line in process.stderr:
-            if line == "reached\n":
-                break
-        else:
-            raise AssertionError(f"the point was never reached, and it ended with {process.wait()}")
+        wait_until_reached(process)
     for name in names:
         process.send_signal(getattr(signal, f"SIG{name}"))
         time.sleep(0.03)  # of those that come at once, Python takes the lowest number first
     _, told = process.communicate(timeout=60)
     lines = [line for line in told.splitlines() if line[9:13] != "INFO" and not line.startswith("  ")]
+    lines = [line for line in lines if line != "reached"]  # of other processes of tasks
     return process.returncode, "\n".join(lines)
 
 
@@ -109,6 +98,25 @@ def test_a_signal_before_the_commit_leaves_nothing(phase: str, name: str, source
     assert left(source) == []
 
 
+DIVIDING = {
+    "first split": "ggfmt.reading.routing:route_split",
+    "staged file": "ggfmt.reading.routing:_BlockWriter.close",
+    "index": "ggfmt.reading.routing:_with_index",
+    "records divided": "ggfmt.reading.scan:route:after",
+    "definitions of buckets": "ggfmt.reading.discovery:discover_split",
+}
+
+
+@pytest.mark.parametrize("command", ["run", pytest.param("consolidate", marks=pytest.mark.long)])
+@pytest.mark.parametrize(("phase", "name"), in_turns(DIVIDING))
+def test_a_signal_while_records_are_divided_leaves_nothing(phase: str, name: str, command: str, source: Path) -> None:
+    write_lines(source / "in" / "0.json", [operation(number, f"GG.T{number % 20}") for number in range(200)])
+    call = RUN if command == "run" else ("consolidate", "in", "-o", "rows", "--master", "none")
+    code, told = interrupt(start(source, DIVIDING[phase], [*call, "--split-size", "10k"]), [name])
+    assert (code, told) == (CODES[name], NAMED[name] + NOTHING)
+    assert left(source) == []
+
+
 @pytest.mark.parametrize("names", [("TERM", "TERM"), ("TERM", "HUP", "INT"), ("INT", "INT", "INT")], ids="-".join)
 @pytest.mark.parametrize("place", ["ggfmt.sinks.messages.execution:run_split", "ggfmt.commit.store:Store.delete_tree"])
 def test_more_signals_do_not_disturb_the_first(place: str, names: tuple[str, ...], source: Path) -> None:
@@ -128,9 +136,7 @@ def test_signals_that_come_without_end_leave_nothing(source: Path) -> None:
         while not ended.wait(0.001) and process.poll() is None:
             process.send_signal(signal.SIGTERM)
 
-    assert process.stderr is not None
-    while process.stderr.readline() != "reached\n":
-        pass
+    wait_until_reached(process)
     thread = threading.Thread(target=shower)
     thread.start()
     code, told = interrupt(process, (), wait=False)

@@ -25,9 +25,9 @@ from ggfmt.sinks.messages.verification import verify
 CASES = 40
 
 
-@pytest.fixture(scope="module")
-def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Laboratory:
-    return Laboratory(tmp_path_factory.mktemp("faults"))
+@pytest.fixture(scope="module", params=[False, True], ids=["in order", "divided by table"])
+def laboratory(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Laboratory:
+    return Laboratory(tmp_path_factory.mktemp("faults"), request.param)
 
 
 def test_a_fault_leaves_all_or_nothing(laboratory: Laboratory) -> None:

@@ -1,6 +1,7 @@
 """Faults at every call to a file system: runs in this process on an Arrow file system that fails on demand.
 
 usage: python tests/tools/faults.py [--sample N] [--chains N] [--seed S] [--kind K] [--mode M] [--roots N] [--fault F]
+                                    [--divided]
 
 A case is a kind of store (a disk, or an object store without locks, directories and renames), a mode, one or two
 output directories, the number of a call, and what happens there: an error before or after it was done, the death of the
@@ -9,6 +10,7 @@ before or as it should be, file by file and byte by byte, at the latest when the
 is true; the next run does its own work, and `ggfmt verify` finds nothing wrong. Where nothing was committed the same
 run is made again, and then leaves what it should. `--sample` takes so many cases by chance instead of all; `--chains`
 makes so many series of runs on one output, each with a fault at a call by chance, and an undisturbed one at their end.
+With `--divided` the runs first divide the records of splits by table, into files in staging.
 
 Exit status 1 if one case went wrong.
 """
@@ -37,6 +39,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
 import pyarrow as pa
 import pyarrow.fs as pafs
+from routed import always_routed, never_routed
 from runs import JSON_LINES, PIPES, operation, run_ggfmt, snapshot, write_lines
 
 from ggfmt.commit import journal, locking, store
@@ -301,8 +304,9 @@ class Case:
 class Laboratory:
     """What the cases of one call have in common; all of it is in `directory`."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, divided: bool = False) -> None:
         self.directory = directory
+        self._way = always_routed if divided else never_routed
         self.source = write_lines(directory / "in.json", [operation(n, f"GG.T{n % 2}") for n in range(6)])
         self.small = write_lines(directory / "small.json", [operation(n, "GG.T0") for n in range(3)])
         self._before: dict[tuple[str, int], Path] = {}
@@ -335,17 +339,16 @@ class Laboratory:
     def run(self, faults: Faults, case: Case, out: Path, moment: datetime = FAULTY) -> str:
         """A run on the faulty file system, and how it ended."""
         try:
-            with faulty(faults, case.kind):
-                run_ggfmt(
-                    [self.source], None, *self.settings(out, case.roots), mode=case.mode, current_timestamp=moment
-                )
+            settings = self.settings(out, case.roots)
+            with faulty(faults, case.kind), self._way():
+                run_ggfmt([self.source], None, *settings, mode=case.mode, current_timestamp=moment, split_size=400)
         except (Abend, CommittedWithErrors, UsageError) as error:
             return type(error).__name__
         except Died:
             return "Died"
         except OSError as error:  # of a task, which Spark makes a GG505 of
             frames = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
-            if "run_split" not in frames:
+            if not {"run_split", "route_split"} & {*frames}:
                 raise
             return "Abend"
         finally:
@@ -450,11 +453,12 @@ def main() -> int:
     for name, legal in (("kind", KINDS), ("mode", MODES), ("fault", FAULTS)):
         parser.add_argument(f"--{name}", choices=legal)
     parser.add_argument("--roots", type=int, choices=(1, 2))
+    parser.add_argument("--divided", action="store_true")
     given = parser.parse_args()
     choice = random.Random(given.seed)
     results: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="ggfmt-faults-") as directory:
-        laboratory = Laboratory(Path(directory))
+        laboratory = Laboratory(Path(directory), given.divided)
         wanted = laboratory.cases(kind=given.kind, mode=given.mode, fault=given.fault, roots=given.roots)
         if given.sample is not None:
             wanted = choice.sample(wanted, min(given.sample, len(wanted)))
