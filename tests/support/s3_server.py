@@ -11,6 +11,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,7 +67,12 @@ class S3Server:
 @pytest.fixture(scope="session")
 def s3_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
     """The server of this session; the test fails, and is not skipped, if it does not start."""
-    log = tmp_path_factory.mktemp("s3") / "server.log"
+    with running_server(tmp_path_factory.mktemp("s3") / "server.log") as server:
+        yield server
+
+
+@contextmanager
+def running_server(log: Path) -> Iterator[S3Server]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
