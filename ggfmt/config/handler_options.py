@@ -13,20 +13,9 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.goldengate.options import CODECS
 from ggfmt.java.text import trim
 from ggfmt.options.releases import DEFAULT_RELEASE, RELEASES
-from ggfmt.options.spec import Options, option
+from ggfmt.options.spec import Options, choice, option, switch
 from ggfmt.options.templates import FileNameTemplate, GroupName, HexBytes, NameTemplate, PathTemplate, UnknownValue
-from ggfmt.options.value_types import (
-    Bool,
-    Choice,
-    Keys,
-    NamePart,
-    Pairs,
-    Path,
-    ReleaseChoice,
-    SchemaDirectory,
-    Size,
-    Text,
-)
+from ggfmt.options.value_types import Keys, NamePart, Pairs, Path, ReleaseChoice, SchemaDirectory, Size, Text
 
 DEFAULT_FORMAT = "delimitedtext"
 
@@ -41,7 +30,6 @@ _FINALIZE_WORDS = (
     "name it by `fileRenameMappingTemplate`",
     "do both",
 )
-_MODES = {"tx": "deliver a transaction as a whole", "op": "deliver every operation on its own"}
 
 
 @dataclass(frozen=True)
@@ -52,18 +40,16 @@ class HandlerOptions(Options):
         "Set the type of the handler, as in GoldenGate. ggfmt writes files for every type that has a format.",
         example="hdfs",
     )
-    mode: str = option(
-        Choice(_MODES),
-        "tx",
+    mode: str = choice(
         "Choose the unit of delivery. The files are the same in both modes. The default depends on the type.",
+        ("tx", "deliver a transaction as a whole"),
+        ("op", "deliver every operation on its own"),
     )
-    include_tokens: bool = option(Bool(), False, "Write the tokens of an operation into its message.")
+    include_tokens: bool = switch("Write the tokens of an operation into its message.")
     root_file_path: str | None = option(Path(), None, "Write the output to this directory, unless `-o` names another.")
     file_suffix: str = option(NamePart(), ".txt", "Add this suffix to the name of every output file.")
-    partition_by_table: bool = option(
-        Bool(),
-        True,
-        "Write each table to separate files. If `false`, write all to the same files, in the order of the input.",
+    partition_by_table: bool = switch(
+        "Write each table to separate files. If `false`, write all to the same files, in the order of the input.", True
     )
     max_file_size: int = option(Size(), 1 << 30, "Start a new file before one grows beyond this size.")
     schema_file_path: str | None = option(
@@ -72,7 +58,7 @@ class HandlerOptions(Options):
         "Write schemas to this directory too; a relative one is below the output.",
         example="./schemas",
     )
-    roll_on_metadata_change: bool = option(Bool(), True, "Start a new file when the definition of a table changes.")
+    roll_on_metadata_change: bool = switch("Start a new file when the definition of a table changes.", True)
     path_mapping_template: NameTemplate | None = option(
         PathTemplate(),
         None,
@@ -91,10 +77,9 @@ class HandlerOptions(Options):
     event_handler: str | None = option(
         Text(), None, "Give each file to this event handler when it is full.", since="12.3.2", example="parquet"
     )
-    finalize_action: str = option(
-        Choice(dict(zip(HANDLER_TYPES[FILE_WRITER].words("finalizeAction"), _FINALIZE_WORDS, strict=True))),
-        "none",
+    finalize_action: str = choice(
         "Choose what to do with each file after its event handlers.",
+        *zip(HANDLER_TYPES[FILE_WRITER].words("finalizeAction"), _FINALIZE_WORDS, strict=True),
         since="12.3.2",
     )
     file_rename_mapping_template: NameTemplate | None = option(
@@ -111,11 +96,8 @@ class HandlerOptions(Options):
         since="12.3.2",
         example="done/${fullyQualifiedTableName}",
     )
-    compression_codec: str = option(
-        Choice(CODECS),
-        "null",
-        "Compress the blocks of Avro object container files with this codec.",
-        aliases=("avroCodec",),
+    compression_codec: str = choice(
+        "Compress the blocks of Avro object container files with this codec.", *CODECS.items(), aliases=("avroCodec",)
     )
     partitioner: Keys = ()  # from the properties `partitioner.<TABLE>`, which have no fixed name
 
@@ -136,21 +118,16 @@ class RunOptions(Options):
         "Write messages like this release of GoldenGate for Big Data. Without it, ggfmt uses the first "
         "release that has all properties of the file.",
     )
-    truncates: str = option(
-        Choice(
-            {
-                WRITE: "write messages in the format; if the format has no truncates, reject them",
-                LEAVE_OUT: "leave them out, and count them",
-                REJECT: "reject them",
-            }
-        ),
-        WRITE,
+    truncates: str = choice(
         "Choose how to write truncates. Many readers of messages stop at a truncate.",
+        (WRITE, "write messages in the format; if the format has no truncates, reject them"),
+        (LEAVE_OUT, "leave them out, and count them"),
+        (REJECT, "reject them"),
     )
-    uncovered: str = option(
-        Choice({REFUSE: "write no messages", IGNORE: "write messages as if the property were absent"}),
-        REFUSE,
+    uncovered: str = choice(
         "Choose what to do if a GoldenGate property that ggfmt does not support would change messages.",
+        (REFUSE, "write no messages"),
+        (IGNORE, "write messages as if the property were absent"),
     )
     target_format: str | None = option(
         Text(),

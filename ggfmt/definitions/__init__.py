@@ -14,13 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ggfmt.definitions.schemas import (
-    WrittenMetadata,
-    is_avro_schema,
-    is_json_schema,
-    parse_avro_schema,
-    parse_json_schema,
-)
+from ggfmt.definitions import schemas
 from ggfmt.definitions.source import DefinitionFile, is_charset
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, MissingFileError, Span
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
@@ -288,13 +282,13 @@ def read_definitions(path: str, source: WriterSettings = DEFAULT_SETTINGS) -> li
 
     `source` describes the messages to which the file may belong. ConfigurationError with every GG201 or GG202.
     """
-    content = _read(path, WrittenMetadata.of(source))
+    content = _read(path, schemas.WrittenMetadata.of(source))
     if content.doubts:
         raise ConfigurationError(*content.doubts)
     return content.tables
 
 
-def _read(path: str, written: WrittenMetadata | None) -> _FileContent:
+def _read(path: str, written: schemas.WrittenMetadata | None) -> _FileContent:
     try:
         with open(path, "rb") as file:
             source = DefinitionFile(path, file.read())
@@ -314,7 +308,7 @@ def load_definitions(paths: Iterable[str], source: WriterSettings = DEFAULT_SETT
     schema, as schemas lack keys and some types. Files of one kind must agree. `source` describes the messages.
     ConfigurationError with the problems of all files, GG201 to GG203.
     """
-    written = WrittenMetadata.of(source)
+    written = schemas.WrittenMetadata.of(source)
     problems: list[Diagnostic] = []
     raised = ConfigurationError
     definitions: dict[str, _Definition] = {}
@@ -370,7 +364,7 @@ def _unreadable(path: str, error: Exception) -> Diagnostic:
     return Diagnostic("GG201", f"the definitions cannot be read: {reason}", Span(path))
 
 
-def _parse(source: DefinitionFile, written: WrittenMetadata | None) -> tuple[int, list[TableDef]]:
+def _parse(source: DefinitionFile, written: schemas.WrittenMetadata | None) -> tuple[int, list[TableDef]]:
     if source.text.lstrip().startswith(("{", "[")):
         try:
             document = json.loads(source.text)
@@ -382,10 +376,10 @@ def _parse(source: DefinitionFile, written: WrittenMetadata | None) -> tuple[int
         except (ValueError, RecursionError):
             source.problem("not JSON that can be read: it is nested too deeply, or a number has too many digits")
             return _JSON, []
-        if is_avro_schema(document):
-            return _AVRO, parse_avro_schema(source, document, written)
-        if is_json_schema(document):
-            return _JSON, parse_json_schema(source, document, written)
+        if schemas.is_avro_schema(document):
+            return _AVRO, schemas.parse_avro_schema(source, document, written)
+        if schemas.is_json_schema(document):
+            return _JSON, schemas.parse_json_schema(source, document, written)
     elif DEFGEN_MARK.search(source.text) is not None:
         return _DEFGEN, parse_defgen(source)
     message = "the file has none of the known kinds of definitions"

@@ -15,15 +15,14 @@ light: it loads neither Arrow nor decoders.
     from ggfmt.formats.api import losses
     from ggfmt.formats.api.format import Format
     from ggfmt.formats.records.options import DialectOptions
-    from ggfmt.options.spec import option
-    from ggfmt.options.value_types import Choice
+    from ggfmt.options.spec import choice
 
     ESCAPES = {"%": "%25", "|": "%7C", ";": "%3B", "=": "%3D", "\\n": "%0A", "\\r": "%0D"}
 
 
     @dataclass(frozen=True)
     class ToyOptions(DialectOptions):
-        separator: str = option(Choice({"|": "a bar", ";": "a semicolon"}), "|", "Divides fields.")
+        separator: str = choice("Divides fields.", ("|", "a bar"), (";", "a semicolon"))
 
 
     FORMATS = (

@@ -19,30 +19,12 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from ggfmt.arrow import arrays
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import (
-    StringMapArray,
-    as_string_maps,
-    as_strings,
-    begins,
-    narrow,
-    non_null_values,
-    numbered,
-    repeated,
-)
 from ggfmt.columnar.timestamps import instant_micros
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.formats.api import reading
 from ggfmt.formats.api.format import Projection
-from ggfmt.formats.api.reading import (
-    EVERY_TABLE_OF,
-    Chunk,
-    Drop,
-    Event,
-    Reader,
-    Reject,
-    SchemaChange,
-    SplitBoundaryError,
-)
 from ggfmt.formats.avro.containers import MAGIC
 from ggfmt.frames.column_types import INSTANT, TEXT
 from ggfmt.frames.images import image_maps, image_structs, missing_names
@@ -115,7 +97,7 @@ def located_batches(
     split: Split,
     tables: Collection[str],
     skipped: Counter[str] | None = None,
-    on_reject: Callable[[Reject], None] | None = None,
+    on_reject: Callable[[reading.Reject], None] | None = None,
     others: Counter[str] | None = None,
     on_warning: Callable[[Diagnostic], None] = lambda warning: None,
 ) -> Iterator[LocatedBatch]:
@@ -144,13 +126,13 @@ class _Frames:
     split: Split
     projection: Projection
     skipped: Counter[str] | None = None
-    on_reject: Callable[[Reject], None] | None = None
+    on_reject: Callable[[reading.Reject], None] | None = None
     tables: Collection[str] = ()
     on_warning: Callable[[Diagnostic], None] = lambda warning: None
 
     def __post_init__(self) -> None:
         make = reader_of(self.job.input_format, self.job.source)
-        self.reader: Reader = make(self.job.catalog_at(self.split), self.projection, self.job.source)
+        self.reader: reading.Reader = make(self.job.catalog_at(self.split), self.projection, self.job.source)
         self._parts: list[_Part] = []
 
     def batches(self) -> Iterator[ChangeBatch]:
@@ -172,13 +154,13 @@ class _Frames:
 
     def _batches(self) -> Iterator[ChangeBatch]:
         for event in self._events():
-            if isinstance(event, Reject):
+            if isinstance(event, reading.Reject):
                 error = self._why(event)
                 if self.on_reject is None or isinstance(error, DiscoveryRequiredError):
                     raise error
                 self.on_reject(event)
                 continue
-            if isinstance(event, SchemaChange):
+            if isinstance(event, reading.SchemaChange):
                 if not self.job.settled:
                     raise DiscoveryRequiredError(
                         _undefined(f"the definition of `{event.table.full_name}` changes in the data")
@@ -186,12 +168,12 @@ class _Frames:
                 continue
             if isinstance(event, Diagnostic):
                 self.on_warning(event)
-            elif isinstance(event, Drop):
+            elif isinstance(event, reading.Drop):
                 yield from self._truncates(event)
             else:
                 yield event
 
-    def _truncates(self, drop: Drop) -> Iterator[ChangeBatch]:
+    def _truncates(self, drop: reading.Drop) -> Iterator[ChangeBatch]:
         name = drop.truncate.table.full_name
         emptied = _named(name, self.tables)
         for table in emptied:
@@ -208,29 +190,29 @@ class _Frames:
     def _folded(self) -> dict[str, str]:
         return {table.lower(): table for table in self.tables}
 
-    def _events(self) -> Iterator[Event]:
+    def _events(self) -> Iterator[reading.Event]:
         source = SplitReader(self.reader, self.split, self.job.selection, self._start, self.skipped)
         try:
             for events in source:
                 yield from events
-        except SplitBoundaryError:
+        except reading.SplitBoundaryError:
             assert source.input is not None
             reason = "a record of the file crosses a split boundary"
             found = _undefined(reason, Span(file=source.input.file.shown))
             raise FrameBoundaryError(source.input.index, found) from None
 
-    def _start(self, part: Range, chunk: Chunk) -> None:
+    def _start(self, part: Range, chunk: reading.Chunk) -> None:
         in_blocks = chunk.data.startswith(MAGIC) and not part.input.layout.splittable
         self._parts.append(_Part(part, self.reader.next_ordinal, in_blocks, chunk.origins is not None))
 
-    def _why(self, reject: Reject) -> Abend:
+    def _why(self, reject: reading.Reject) -> Abend:
         if reject.of_unknown_table and not self.job.settled:
             return DiscoveryRequiredError(_undefined(reject.diagnostic.message, reject.diagnostic.span))
         return Abend(reject.diagnostic)
 
 
 def _named(name: str, tables: Collection[str]) -> list[str]:
-    if not name.endswith(EVERY_TABLE_OF):
+    if not name.endswith(reading.EVERY_TABLE_OF):
         return [name] if name in tables else []
     return [table for table in tables if table.startswith(name[:-1])]
 
@@ -276,12 +258,14 @@ _A = TypeVar("_A", bound="pa.Array[Any]")
 class LocatedBatch:
     """The operations of a batch at some rows (None: all), with the `HEAD` columns that do not depend on them."""
 
-    def __init__(self, batch: ChangeBatch, rows: pa.Int64Array | None, reader: Reader, parts: Sequence[_Part]) -> None:
+    def __init__(
+        self, batch: ChangeBatch, rows: pa.Int64Array | None, reader: reading.Reader, parts: Sequence[_Part]
+    ) -> None:
         self.batch = batch if rows is None else batch.take(rows)
         self._reader = reader
         self._rows = rows
         self._all = batch.ordinal
-        ordinals = non_null_values(batch.ordinal)
+        ordinals = arrays.non_null_values(batch.ordinal)
         starts = [bisect_left(ordinals, part.first) for part in parts[1:]]
         borders = zip(parts, [0, *starts], [*starts, len(batch)], strict=True)
         self._stretches = [(part, stop - start) for part, start, stop in borders if stop > start]
@@ -296,11 +280,11 @@ class LocatedBatch:
     def _by_part(self, values: Sequence[object], type: pa.DataType) -> pa.Array[Any]:
         counts = (count for _, count in self._stretches)
         return pa.concat_arrays(
-            [repeated(pa.scalar(value, type), count) for value, count in zip(values, counts, strict=True)]
+            [arrays.repeated(pa.scalar(value, type), count) for value, count in zip(values, counts, strict=True)]
         )
 
     def _numbers(self, values: Sequence[int]) -> pa.Int64Array:
-        return narrow(self._by_part(values, pa.int64()), pa.Int64Array)
+        return arrays.narrow(self._by_part(values, pa.int64()), pa.Int64Array)
 
     @property
     def table(self) -> pa.StringArray:
@@ -325,13 +309,13 @@ class LocatedBatch:
         return self.batch.position
 
     @property
-    def tokens(self) -> StringMapArray:
+    def tokens(self) -> arrays.StringMapArray:
         tokens = self.batch.tokens
-        return as_string_maps(pc.cast(no_tokens(len(self.batch)) if tokens is None else tokens, TEXTS))
+        return arrays.as_string_maps(pc.cast(no_tokens(len(self.batch)) if tokens is None else tokens, TEXTS))
 
     @property
     def file(self) -> pa.StringArray:
-        return self._taken(as_strings(self._by_part([part.file for part, _ in self._stretches], TEXT)))
+        return self._taken(arrays.as_strings(self._by_part([part.file for part, _ in self._stretches], TEXT)))
 
     @property
     def offset(self) -> pa.Int64Array:
@@ -372,9 +356,9 @@ def shown_value(text: str) -> str:
 def _among_equals(numbers: pa.Int64Array) -> pa.Int64Array:
     """Return for each of n ascending numbers its place among equal ones."""
     count = len(numbers)
-    is_first = begins(numbers)
+    is_first = arrays.begins(numbers)
     if is_first.true_count == count:
         return pa.repeat(pa.scalar(0, pa.int64()), count)
-    every = numbered(count)
+    every = arrays.numbered(count)
     starts = pc.fill_null_forward(pc.if_else(is_first, every, pa.scalar(None, pa.int64())))
     return pc.subtract(every, starts)

@@ -2,7 +2,7 @@
 
     @dataclass(frozen=True)
     class MyOptions(Options):
-        pretty_print: bool = option(Bool(), False, "Lay the message out over many lines.")
+        pretty_print: bool = switch("Lay the message out over many lines.")
 
 declares the property `prettyPrint`: the attribute is the snake_case of the property's name.
 """
@@ -82,6 +82,25 @@ def option(
     """
     about = {"kind": kind, "doc": doc, "since": since, "until": until, "aliases": aliases, "example": example}
     return cast(T, field(default=default, metadata={**about, "name": name, "disputed": disputed}))
+
+
+def switch(
+    doc: str,
+    default: bool = False,
+    *,
+    since: str = FIRST_RELEASE,
+    until: str | None = None,
+    aliases: tuple[str, ...] = (),
+    disputed: tuple[str, ...] = (),
+) -> bool:
+    """Declare an option that is `true` or `false`."""
+    kind = value_types.Bool()
+    return option(kind, default, doc, since=since, until=until, aliases=aliases, disputed=disputed)
+
+
+def choice(doc: str, *words: tuple[str, str], since: str = FIRST_RELEASE, aliases: tuple[str, ...] = ()) -> str:
+    """Declare an option whose values are words, each with what it does; the first is the default."""
+    return option(value_types.Choice(dict(words)), words[0][0], doc, since=since, aliases=aliases)
 
 
 def _example(kind: value_types.ValueType[Any], default: Any) -> str:

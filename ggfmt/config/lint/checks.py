@@ -26,19 +26,10 @@ from ggfmt.formats.api.format import Format
 from ggfmt.formats.goldengate.options import DELETE_INSERT, PK_UPDATE_HANDLING
 from ggfmt.java.charsets import encoder
 from ggfmt.java.text import trim, visible
+from ggfmt.options import value_types
 from ggfmt.options.releases import FIRST_RELEASE, RELEASES, Metadata, is_available, is_later
 from ggfmt.options.spec import Options, OptionSpec
 from ggfmt.options.templates import FileNameTemplate, PathTemplate
-from ggfmt.options.value_types import (
-    NATIVE,
-    Charset,
-    Delimiter,
-    MemberName,
-    OpKey,
-    Representation,
-    SchemaDirectory,
-    Text,
-)
 
 CONTROL_FILE = "createControlFile"
 
@@ -71,7 +62,7 @@ def check_handler(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
     written = [
         item
         for item in of_format
-        if isinstance(item.spec.kind, Text)
+        if isinstance(item.spec.kind, value_types.Text)
         and (assembly.handler.include_tokens or not _is_of_tokens(item))
         and not (item.entry and (has_comment(item.entry) or item.entry.value_span in places))
     ]
@@ -95,7 +86,7 @@ def _texts(values: list[_Value]) -> Iterator[Diagnostic]:
         if misread is not None:
             yield misread
             continue
-        if type(kind) in (Text, MemberName, OpKey, PathTemplate, FileNameTemplate):
+        if type(kind) in (value_types.Text, value_types.MemberName, value_types.OpKey, PathTemplate, FileNameTemplate):
             yield from check_quotes(item.entry)
         for problem in (lost_blanks(item.entry, kind, item.spec.default), odd_delimiter(item.entry, kind, item.value)):
             if problem is not None:
@@ -144,11 +135,11 @@ def _control_files(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
 
 def _schema_directories(values: list[_Value], format: Format, options: Options) -> Iterator[Diagnostic]:
     kinds = [item.spec.kind for item in values]
-    switches = [kind.switch for kind in kinds if isinstance(kind, SchemaDirectory) and kind.switch]
+    switches = [kind.switch for kind in kinds if isinstance(kind, value_types.SchemaDirectory) and kind.switch]
     if not (format.schema_kind and format.schema_in_run and all(getattr(options, name) for name in switches)):
         return
     for item in values:
-        if item.entry is None or not isinstance(item.spec.kind, SchemaDirectory):
+        if item.entry is None or not isinstance(item.spec.kind, value_types.SchemaDirectory):
             continue
         if has_comment(item.entry) or SCHEME.match(item.value) or os.path.isdir(item.value):
             continue
@@ -167,10 +158,10 @@ def _primary_key_updates(values: list[_Value]) -> Iterator[Diagnostic]:
 
 
 def _confusions(written: list[_Value], order: list[Entry]) -> Iterator[Diagnostic]:
-    delimiters = [item for item in written if isinstance(item.spec.kind, Delimiter) and item.value]
+    delimiters = [item for item in written if isinstance(item.spec.kind, value_types.Delimiter) and item.value]
     # Delimiters of tokens do not separate the columns.
     of_columns = [item for item in delimiters if not _is_of_tokens(item)]
-    representations = [item for item in written if isinstance(item.spec.kind, Representation)]
+    representations = [item for item in written if isinstance(item.spec.kind, value_types.Representation)]
     pairs = [
         pair for pair in combinations(delimiters, 2) if pair[0].value in pair[1].value or pair[1].value in pair[0].value
     ]
@@ -192,12 +183,12 @@ def _confusions(written: list[_Value], order: list[Entry]) -> Iterator[Diagnosti
 
 
 def _is_of_tokens(item: _Value) -> bool:
-    return isinstance(item.spec.kind, Delimiter) and item.spec.kind.tokens
+    return isinstance(item.spec.kind, value_types.Delimiter) and item.spec.kind.tokens
 
 
 def _lacking_characters(written: list[_Value], values: list[_Value]) -> Iterator[Diagnostic]:
-    charset = next((v for v in values if isinstance(v.spec.kind, Charset) and v.spec.kind.messages), None)
-    if charset is None or charset.value == NATIVE:
+    charset = next((v for v in values if isinstance(v.spec.kind, value_types.Charset) and v.spec.kind.messages), None)
+    if charset is None or charset.value == value_types.NATIVE:
         return
     encode = encoder(charset.value).encode
     lacking = [item for item in written if encode(item.value)[1]]

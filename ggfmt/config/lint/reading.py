@@ -18,18 +18,11 @@ from ggfmt.config.comments import Ignores, before_comment, check_comments, is_pr
 from ggfmt.config.goldengate_keys import is_outside_scope, listing
 from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerConfig, RunOptions
 from ggfmt.config.handler_types import HANDLER_TYPES, Formats
+from ggfmt.config.lint import releases
 from ggfmt.config.lint.assembly import HandlerBuilder, report_duplicate, report_missing_format
 from ggfmt.config.lint.chains import EVENT_HANDLER_KEY, EventHandlers, illegal_value
 from ggfmt.config.lint.checks import check_handler, check_releases
 from ggfmt.config.lint.java_text import check_characters, check_mark
-from ggfmt.config.lint.releases import (
-    LAST_OF_SEVERAL_HANDLERS,
-    ReleaseFinding,
-    contradiction,
-    found_release,
-    given_release,
-    signs,
-)
 from ggfmt.config.lint.targets import TARGET, TargetHandlers
 from ggfmt.config.lint.type_checks import check_class_path
 from ggfmt.config.properties import (
@@ -301,7 +294,7 @@ class ConfigurationParser:
     def __init__(self, sources: Sequence[tuple[str, ParsedProperties]], formats: Mapping[str, Format]) -> None:
         self.run = RunOptions()
         self.replacements = Replacements()
-        self.release: ReleaseFinding | None = None
+        self.release: releases.ReleaseFinding | None = None
         self._compatibility: Entry | None = None
         self._entries = [entry for _, source in sources for entry in source.entries]
         self._target = TargetHandlers(self._entries)
@@ -340,17 +333,17 @@ class ConfigurationParser:
                 self._report_empty(name, listed[name], listed)
         event_handlers.report_unused(self._naming_event_handlers())
         if release is not None and not is_given:
-            found = found_release(signs(assemblies, event_handlers, self._entries, listed))
-            self._findings += contradiction(found)
+            found = releases.found_release(releases.signs(assemblies, event_handlers, self._entries, listed))
+            self._findings += releases.contradiction(found)
             release = found.release
             self.run = replace(self.run, compatibility=release)
             self.release = found
         elif release is not None and self._compatibility is not None:
-            self.release = given_release(release, self._compatibility)
+            self.release = releases.given_release(release, self._compatibility)
         if not any(assembly.format and assembly.format.options.of_goldengate for assembly in assemblies):
             self.release = None
         self._findings += check_releases(assemblies, release, is_given)
-        if release is not None and is_later(release, LAST_OF_SEVERAL_HANDLERS) and len(listed) > 1:
+        if release is not None and is_later(release, releases.LAST_OF_SEVERAL_HANDLERS) and len(listed) > 1:
             message = f"GoldenGate {manual_name(release)} runs one handler, and {len(listed)} are listed"
             place = list(listed.values())[1]
             help = "give each handler a separate handler file and Replicat; ggfmt runs all handlers of this file"
@@ -647,7 +640,7 @@ class CheckedFile(NamedTuple):
     """The findings of a handler file, by line and column, and its release, if it has a format of GoldenGate."""
 
     findings: tuple[Diagnostic, ...]
-    release: ReleaseFinding | None
+    release: releases.ReleaseFinding | None
 
 
 def lint(content: bytes, file: str, rules: Rules = ALL_RULES, settings: Sequence[str] = ()) -> tuple[Diagnostic, ...]:

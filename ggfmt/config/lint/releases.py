@@ -17,14 +17,7 @@ from ggfmt.config.lint.chains import EventHandlers
 from ggfmt.config.properties import ARGUMENTS, Entry
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.java.text import trim
-from ggfmt.options.releases import (
-    DEFAULT_RELEASE,
-    FIRST_RELEASE,
-    find_release,
-    is_later,
-    manual_name,
-    release_numbers,
-)
+from ggfmt.options.releases import DEFAULT_RELEASE, FIRST_RELEASE, find_release, is_later, manual_name, release_numbers
 from ggfmt.options.templates import Case
 
 _CHANGE = "set `ggfmt.compatibility` to change that"

@@ -23,8 +23,8 @@ from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
 from ggfmt.java.text import InvalidValueError
-from ggfmt.options.spec import option
-from ggfmt.options.value_types import Bool, Choice, Delimiter, TableKeys, Text
+from ggfmt.options.spec import choice, option, switch
+from ggfmt.options.value_types import Delimiter, TableKeys, Text
 
 REALTIME, SNAPSHOT = "realtime", "snapshot"
 DIRECTORY, FILE = "directory", "file"
@@ -83,23 +83,18 @@ class ArcionJsonOptions(DialectOptions):
 
 @dataclass(frozen=True)
 class ArcionCsvOptions(DialectOptions):
-    mode: str = option(
-        Choice(
-            {
-                REALTIME: "changes: three fields per column, then three more fields",
-                SNAPSHOT: "inserts: one field per column",
-            }
-        ),
-        REALTIME,
+    mode: str = choice(
         "The content of rows.",
+        (REALTIME, "changes: three fields per column, then three more fields"),
+        (SNAPSHOT, "inserts: one field per column"),
     )
     table_name: str = option(
         Text(), "", "The full name of the table of all files. Default: from the path of each file."
     )
-    table_from: str = option(
-        Choice({DIRECTORY: "the directory of the file", FILE: "the file name without its suffixes"}),
-        DIRECTORY,
+    table_from: str = choice(
         "The part of a file's path that is the table name.",
+        (DIRECTORY, "the directory of the file"),
+        (FILE, "the file name without its suffixes"),
     )
     columns: tuple[tuple[str, tuple[str, ...]], ...] = option(
         TableColumns(),
@@ -107,15 +102,15 @@ class ArcionCsvOptions(DialectOptions):
         "The columns of tables in the order of the fields, for reading files without a header.",
         example="GG.TCUSTORD=CUST_CODE,PRODUCT,AMOUNT",
     )
-    include_header: bool = option(Bool(), False, "Start each file with a header line: the names of the fields.")
+    include_header: bool = switch("Start each file with a header line: the names of the fields.")
     delimiter: str = option(FieldDelimiter(), ",", "The character between fields.")
-    quote: str = option(
-        Choice({'"': "the double quote", "'": "the single quote"}), '"', "The character around fields that need quotes."
+    quote: str = choice(
+        "The character around fields that need quotes.", ('"', "the double quote"), ("'", "the single quote")
     )
-    escape: str = option(
-        Choice({DOUBLED: "a doubled quote", BACKSLASH: "a backslash before each quote and each backslash"}),
-        DOUBLED,
+    escape: str = choice(
         "How to write a quote in a quoted field.",
+        (DOUBLED, "a doubled quote"),
+        (BACKSLASH, "a backslash before each quote and each backslash"),
     )
     null_literal: str = option(NullWord(), "NULL", "The text for NULL and for a missing value, without quotes.")
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
@@ -159,10 +154,7 @@ FORMATS = (
         options=ArcionCsvOptions,
         writes="ggfmt.formats.arcion.csv_write",
         reads="ggfmt.formats.arcion.csv_read",
-        proposed=(
-            "fileSuffix=.csv",
-            "format.includeHeader=true",
-        ),
+        proposed=("fileSuffix=.csv", "format.includeHeader=true"),
         losses=(*_COMMON, *_SNAPSHOT),
         by_table=True,
         times_in_utc=True,

@@ -18,23 +18,18 @@ from dataclasses import dataclass
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
-from ggfmt.options.spec import option
-from ggfmt.options.value_types import Choice, Int
+from ggfmt.options.spec import choice, option
+from ggfmt.options.value_types import Int
 
 DELETE_IN_DATA, DELETE_IN_OLD = "data", "old"
 
 
 @dataclass(frozen=True)
 class CanalOptions(DialectOptions):
-    delete_rows: str = option(
-        Choice(
-            {
-                DELETE_IN_DATA: "like Canal",
-                DELETE_IN_OLD: "like DTS before 2022-03-20, without `data`",
-            }
-        ),
-        DELETE_IN_DATA,
+    delete_rows: str = choice(
         "The member with the rows of a DELETE.",
+        (DELETE_IN_DATA, "like Canal"),
+        (DELETE_IN_OLD, "like DTS before 2022-03-20, without `data`"),
     )
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
     batch_size: int = option(Int(1), 1, "The maximum number of operations of one type in a message.")

@@ -17,8 +17,8 @@ from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
 from ggfmt.model.table import Kind
-from ggfmt.options.spec import option
-from ggfmt.options.value_types import Choice, Text
+from ggfmt.options.spec import choice, option
+from ggfmt.options.value_types import Text
 
 MILLIS, TEXT = "millis", "text"
 
@@ -31,10 +31,10 @@ class CdlOptions(DialectOptions):
     data_store: str = option(
         Text(), "", "The kind of database, such as `ORACLE`, of operations without a token `DATA_STORE`."
     )
-    timestamps: str = option(
-        Choice({MILLIS: "as milliseconds since 1970", TEXT: "as texts, with all digits and zones"}),
-        MILLIS,
+    timestamps: str = choice(
         "How to write the values of time stamp columns.",
+        (MILLIS, "as milliseconds since 1970"),
+        (TEXT, "as texts, with all digits and zones"),
     )
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
 

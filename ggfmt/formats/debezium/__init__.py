@@ -26,8 +26,8 @@ from ggfmt.formats.avro.schemas import is_name
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Kind
-from ggfmt.options.spec import option
-from ggfmt.options.value_types import Bool, Choice, Pairs, Text
+from ggfmt.options.spec import choice, option, switch
+from ggfmt.options.value_types import Pairs, Text
 
 OWN = "ggfmt"  # the connector in messages of ggfmt, if no token names another
 PLACEHOLDER = "__debezium_unavailable_value"
@@ -78,81 +78,57 @@ class SchemaIds(Pairs):
 class EventOptions(DialectOptions):
     """The options of both formats."""
 
-    table_name: str = option(
-        Choice(
-            {
-                IN_SCHEMA: "database and name if the source has no schemas (MySQL); otherwise schema and name, and the "
-                "database becomes the token `db`",
-                IN_CATALOG: "database, schema and name",
-            }
-        ),
-        IN_SCHEMA,
+    table_name: str = choice(
         "For reading: the parts of a table name.",
+        (
+            IN_SCHEMA,
+            "database and name if the source has no schemas (MySQL); otherwise schema and name, and the "
+            "database becomes the token `db`",
+        ),
+        (IN_CATALOG, "database, schema and name"),
     )
     table: str = option(Text(), "", "For reading: the table of records that do not name their table.")
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
-    before_image: str = option(
-        Choice(
-            {
-                FULL: "all columns",
-                KEYS: "only the primary key, as in PostgreSQL's default replica identity; other columns are missing",
-            }
-        ),
-        FULL,
+    before_image: str = choice(
         "For reading: the columns that have values in `before`.",
+        (FULL, "all columns"),
+        (KEYS, "only the primary key, as in PostgreSQL's default replica identity; other columns are missing"),
     )
     flattened_prefix: str = option(
         Text(), "__", "For reading: the prefix of the members that ExtractNewRecordState adds to a row."
     )
-    flattened_op: str = option(
-        Choice(
-            {
-                REFUSE: "reject it",
-                INSERT: "as an insert",
-                UPDATE: "as an update",
-            }
-        ),
-        REFUSE,
+    flattened_op: str = choice(
         "For reading: how to read a flattened row without an operation type.",
+        (REFUSE, "reject it"),
+        (INSERT, "as an insert"),
+        (UPDATE, "as an update"),
     )
     unavailable_value_placeholder: str = option(
         Placeholder(),
         PLACEHOLDER,
         "The placeholder for a value that the database did not send. `hex:` starts a placeholder of bytes.",
     )
-    decimal_handling_mode: str = option(
-        Choice(
-            {
-                STRING: "texts with all digits",
-                PRECISE: "Base64 with the scale of the column, or with a scale per value",
-                DOUBLE: "JSON numbers with all digits",
-            }
-        ),
-        STRING,
+    decimal_handling_mode: str = choice(
         "How to write decimals.",
+        (STRING, "texts with all digits"),
+        (PRECISE, "Base64 with the scale of the column, or with a scale per value"),
+        (DOUBLE, "JSON numbers with all digits"),
     )
-    time_precision_mode: str = option(
-        Choice(
-            {
-                TEXT: "texts, unchanged",
-                ADAPTIVE_TIME_MICROS: "days for DATE, microseconds for TIME; for TIMESTAMP milliseconds, "
-                "microseconds or nanoseconds, by its scale",
-                CONNECT: "days and milliseconds",
-                ISO_STRING: "texts in ISO 8601, with `Z`",
-            }
-        ),
-        TEXT,
+    time_precision_mode: str = choice(
         "How to write dates and times.",
-    )
-    missing: str = option(
-        Choice(
-            {
-                OMITTED: "nothing in JSON, null in Avro",
-                AS_PLACEHOLDER: "the placeholder in columns of text or bytes; other columns as with `omitted`",
-            }
+        (TEXT, "texts, unchanged"),
+        (
+            ADAPTIVE_TIME_MICROS,
+            "days for DATE, microseconds for TIME; for TIMESTAMP milliseconds, "
+            "microseconds or nanoseconds, by its scale",
         ),
-        OMITTED,
+        (CONNECT, "days and milliseconds"),
+        (ISO_STRING, "texts in ISO 8601, with `Z`"),
+    )
+    missing: str = choice(
         "How to write a missing column.",
+        (OMITTED, "nothing in JSON, null in Avro"),
+        (AS_PLACEHOLDER, "the placeholder in columns of text or bytes; other columns as with `omitted`"),
     )
     topic_prefix: str = option(
         Text(),
@@ -163,45 +139,32 @@ class EventOptions(DialectOptions):
 
 @dataclass(frozen=True)
 class DebeziumOptions(EventOptions):
-    decimal_format: str = option(
-        Choice({TEXT: "decimal digits", BASE64: "Base64; `--definitions` must define the scale"}),
-        TEXT,
+    decimal_format: str = choice(
         "For reading records without a schema: the meaning of JSON strings in number columns.",
+        (TEXT, "decimal digits"),
+        (BASE64, "Base64; `--definitions` must define the scale"),
     )
-    time_precision: str = option(
-        Choice(
-            {
-                TEXT: "dates and times are texts, not numbers",
-                ADAPTIVE: "days; milliseconds, microseconds or nanoseconds, by the scale of the column",
-                ADAPTIVE_TIME_MICROS: "like `adaptive`, but microseconds for TIME",
-                CONNECT: "days and milliseconds",
-                MICROS: "days and microseconds",
-                NANOS: "days and nanoseconds",
-            }
-        ),
-        TEXT,
+    time_precision: str = choice(
         "For reading records without a schema: the unit of JSON numbers in date and time columns.",
+        (TEXT, "dates and times are texts, not numbers"),
+        (ADAPTIVE, "days; milliseconds, microseconds or nanoseconds, by the scale of the column"),
+        (ADAPTIVE_TIME_MICROS, "like `adaptive`, but microseconds for TIME"),
+        (CONNECT, "days and milliseconds"),
+        (MICROS, "days and microseconds"),
+        (NANOS, "days and nanoseconds"),
     )
-    schemas_enable: bool = option(Bool(), False, "Write a schema with each message.")
+    schemas_enable: bool = switch("Write a schema with each message.")
 
 
 @dataclass(frozen=True)
 class DebeziumAvroOptions(EventOptions):
-    file_framing: str = option(
-        Choice(
-            {
-                CONTAINER: "Avro object container files, like the sinks of Kafka Connect",
-                CONFLUENT: "before each message, a zero byte and its schema id",
-            }
-        ),
-        CONTAINER,
+    file_framing: str = choice(
         "The framing of messages in output files. ggfmt detects the framing of input files.",
+        (CONTAINER, "Avro object container files, like the sinks of Kafka Connect"),
+        (CONFLUENT, "before each message, a zero byte and its schema id"),
     )
     schema_registry_directory: str = option(
-        Text(),
-        "",
-        "A local directory with the schemas for Confluent's framing, each as `<id>.avsc`.",
-        example="./avsc",
+        Text(), "", "A local directory with the schemas for Confluent's framing, each as `<id>.avsc`.", example="./avsc"
     )
     schema_ids: tuple[tuple[str, str], ...] = option(
         SchemaIds(),

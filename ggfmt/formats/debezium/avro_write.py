@@ -29,13 +29,7 @@ from ggfmt.columnar.timestamps import floor_millis
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.losses import MISSING_AS_NULL
-from ggfmt.formats.api.writing import (
-    Framing,
-    RowErrors,
-    SchemaFile,
-    WriteSupport,
-    floating,
-)
+from ggfmt.formats.api.writing import Framing, RowErrors, SchemaFile, WriteSupport, floating
 from ggfmt.formats.avro import confluent
 from ggfmt.formats.avro.containers import MessageStream, ObjectContainer
 from ggfmt.formats.connect.avro import avro_schema

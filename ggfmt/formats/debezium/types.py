@@ -18,16 +18,7 @@ from ggfmt.columnar.strings import Converted, Kernel, booleans, reject_all
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.connect.schemas import SchemaField
 from ggfmt.formats.connect.values import decimals
-from ggfmt.formats.debezium import (
-    ADAPTIVE,
-    ADAPTIVE_TIME_MICROS,
-    BASE64,
-    CONNECT,
-    MICROS,
-    NANOS,
-    TEXT,
-    DebeziumOptions,
-)
+from ggfmt.formats.debezium import ADAPTIVE, ADAPTIVE_TIME_MICROS, BASE64, CONNECT, MICROS, NANOS, TEXT, DebeziumOptions
 from ggfmt.formats.debezium import values as values
 from ggfmt.formats.debezium.values import ValueDecoding
 from ggfmt.model.table import STRING, Column, Kind, SqlType

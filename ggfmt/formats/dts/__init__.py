@@ -30,8 +30,8 @@ from ggfmt.formats.api.format import Format
 from ggfmt.formats.dts.types import MYSQL, ORACLE, POSTGRESQL
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
 from ggfmt.model.table import Kind
-from ggfmt.options.spec import option
-from ggfmt.options.value_types import Bool, Choice, Text
+from ggfmt.options.spec import choice, option, switch
+from ggfmt.options.value_types import Text
 
 LENGTH_PREFIXED, CONTAINER, BASE64 = "length-prefixed", "container", "base64"
 KEYS_TAG = "pk_uk_info"
@@ -39,33 +39,23 @@ KEYS_TAG = "pk_uk_info"
 
 @dataclass(frozen=True)
 class DtsOptions(DialectOptions):
-    file_framing: str = option(
-        Choice(
-            {
-                LENGTH_PREFIXED: "before each record, its length in bytes as a big-endian number of four bytes",
-                CONTAINER: "Avro object container files",
-                BASE64: "one line of Base64 per record",
-            }
-        ),
-        LENGTH_PREFIXED,
+    file_framing: str = choice(
         "The framing of records in output files. ggfmt detects the framing of input files.",
+        (LENGTH_PREFIXED, "before each record, its length in bytes as a big-endian number of four bytes"),
+        (CONTAINER, "Avro object container files"),
+        (BASE64, "one line of Base64 per record"),
     )
-    source_type: str = option(
-        Choice(
-            {
-                MYSQL: "type numbers of MySQL, six fraction digits of a second",
-                ORACLE: "type numbers of Oracle, nine fraction digits of a second",
-                POSTGRESQL: "type OIDs of PostgreSQL, six fraction digits of a second",
-            }
-        ),
-        MYSQL,
+    source_type: str = choice(
         "For writing: the kind of source database.",
+        (MYSQL, "type numbers of MySQL, six fraction digits of a second"),
+        (ORACLE, "type numbers of Oracle, nine fraction digits of a second"),
+        (POSTGRESQL, "type OIDs of PostgreSQL, six fraction digits of a second"),
     )
     source_version: str = option(
         Text(), "", "For writing: the source version of operations without a token `source.version`."
     )
-    born_timestamp: bool = option(
-        Bool(), True, "Write the newer schema version, with `bornTimestamp`: the token of this name, or 0."
+    born_timestamp: bool = switch(
+        "Write the newer schema version, with `bornTimestamp`: the token of this name, or 0.", True
     )
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
 

@@ -203,12 +203,13 @@ def template_option() -> tuple[MetaColumn, ...] | None:
     )
 
 
-def columns_of(options: Any, context: Context, fixed: Sequence[MetaColumn]) -> tuple[MetaColumn, ...]:
+def columns_of(options: Any, context: Context, *fixed: str) -> tuple[MetaColumn, ...]:
     """Return the metadata columns of messages: those of the template, else the `fixed` ones if the release has them."""
     template: tuple[MetaColumn, ...] | None = options.meta_columns_template
     if template is not None:
         return template
-    return () if RELEASES[context.release].metadata is Metadata.TEMPLATE else tuple(fixed)
+    has_none = RELEASES[context.release].metadata is Metadata.TEMPLATE
+    return () if has_none else fixed_columns(options.iso8601_format, *fixed)
 
 
 def metadata_names(options: Any, context: Context) -> list[Name]:
@@ -231,6 +232,23 @@ FIXED_NAMES = {
     "tokens": ALL_TOKENS,
 }
 ALWAYS_FIXED = tuple(FIXED_NAMES)[:5]
+
+
+# The options that choose the fixed metadata fields, for formats that have them.
+_CHOSEN_BY = {
+    "table": "include_table_name",
+    "op_type": "include_op_type",
+    "op_ts": "include_op_timestamp",
+    "current_ts": "include_current_timestamp",
+    "pos": "include_position",
+    "primary_keys": "include_primary_keys",
+}
+
+
+def chosen_columns(options: Any, context: Context, *names: str) -> tuple[MetaColumn, ...]:
+    """Return the metadata columns as `columns_of`, with the fixed ones that options choose, and perhaps tokens."""
+    chosen = [name for name in names if getattr(options, _CHOSEN_BY[name])]
+    return columns_of(options, context, *chosen, *["tokens"] * context.include_tokens)
 
 
 def fixed_columns(iso8601: bool, *names: str) -> tuple[MetaColumn, ...]:

@@ -21,16 +21,9 @@ from dataclasses import dataclass
 
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
-from ggfmt.formats.records.options import (
-    ABSENT_MISSING,
-    ABSENT_NULL,
-    DialectOptions,
-    absent_means_option,
-    primary_keys_option,
-)
+from ggfmt.formats.records import options as shared
 from ggfmt.model.table import Kind
-from ggfmt.options.spec import option
-from ggfmt.options.value_types import Bool
+from ggfmt.options.spec import switch
 
 # The members of a row that are tokens, in Maxwell's order: those that are numbers, and those that are texts.
 NUMBER_TOKENS = ("xid", "xoffset", "server_id", "thread_id", "schema_id", "push_ts")
@@ -39,15 +32,15 @@ COMMIT, SNAPSHOT = "commit", "snapshot"
 
 
 @dataclass(frozen=True)
-class MaxwellOptions(DialectOptions):
-    output_nulls: bool = option(Bool(), True, "Write columns of `data` that are NULL. If false: omit them.")
-    absent_means: str = absent_means_option()
-    output_position: bool = option(Bool(), True, "Write the `position` of an operation.")
-    output_primary_keys: bool = option(Bool(), False, "Write the values of the primary key as `primary_key`.")
-    output_primary_key_columns: bool = option(
-        Bool(), True, "Write the names of the primary key's columns as `primary_key_columns`, if there is a key."
+class MaxwellOptions(shared.DialectOptions):
+    output_nulls: bool = switch("Write columns of `data` that are NULL. If false: omit them.", True)
+    absent_means: str = shared.absent_means_option()
+    output_position: bool = switch("Write the `position` of an operation.", True)
+    output_primary_keys: bool = switch("Write the values of the primary key as `primary_key`.")
+    output_primary_key_columns: bool = switch(
+        "Write the names of the primary key's columns as `primary_key_columns`, if there is a key.", True
     )
-    primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
+    primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = shared.primary_keys_option()
 
 
 FORMATS = (
@@ -62,9 +55,9 @@ FORMATS = (
         losses=(
             losses.NULL_AS_MISSING.partly()
             .saying(" in a whole row")
-            .when("outputNulls=false", f"absentMeans={ABSENT_MISSING}"),
-            losses.MISSING_AS_NULL.saying(" of a whole row").when(f"absentMeans={ABSENT_NULL}"),
-            losses.AFTER_MISSING_AS_NULL.when(f"absentMeans={ABSENT_MISSING}"),
+            .when("outputNulls=false", f"absentMeans={shared.ABSENT_MISSING}"),
+            losses.MISSING_AS_NULL.saying(" of a whole row").when(f"absentMeans={shared.ABSENT_NULL}"),
+            losses.AFTER_MISSING_AS_NULL.when(f"absentMeans={shared.ABSENT_MISSING}"),
             losses.UNCHANGED_BEFORE_AS_NONE,
             losses.BEFORE_OVERLAID,
             losses.NUMBER_SPELLING.of(Kind.INTEGER, Kind.DECIMAL, Kind.NUMBER, Kind.FLOAT, Kind.DOUBLE),

@@ -26,8 +26,8 @@ from ggfmt.formats.api.format import Format
 from ggfmt.formats.api.names import column_names
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
 from ggfmt.model.table import Kind
-from ggfmt.options.spec import option
-from ggfmt.options.value_types import Choice, Text
+from ggfmt.options.spec import choice, option
+from ggfmt.options.value_types import Text
 
 STREAM_POSITION, CHANGE_SEQUENCE = "streamPosition", "changeSequence"
 BIG_ENDIAN, LITTLE_ENDIAN = "big-endian", "little-endian"
@@ -35,15 +35,10 @@ BIG_ENDIAN, LITTLE_ENDIAN = "big-endian", "little-endian"
 
 @dataclass(frozen=True)
 class QlikOptions(DialectOptions):
-    position: str = option(
-        Choice(
-            {
-                STREAM_POSITION: "the position in the log of the source",
-                CHANGE_SEQUENCE: "the number that orders the changes of a task",
-            }
-        ),
-        STREAM_POSITION,
+    position: str = choice(
         "The header that is the position of an operation. The other header becomes a token.",
+        (STREAM_POSITION, "the position in the log of the source"),
+        (CHANGE_SEQUENCE, "the number that orders the changes of a task"),
     )
     table_name: str = option(
         Text(), "", "For reading: the table, such as `S.ORDERS`, of changes without their metadata message."
@@ -55,15 +50,10 @@ class QlikOptions(DialectOptions):
 
 @dataclass(frozen=True)
 class QlikAvroOptions(QlikOptions):
-    avro_mask_byte_order: str = option(
-        Choice(
-            {
-                BIG_ENDIAN: "the first byte is the most significant",
-                LITTLE_ENDIAN: "the first byte is the least significant",
-            }
-        ),
-        BIG_ENDIAN,
+    avro_mask_byte_order: str = choice(
         "The byte order of masks.",
+        (BIG_ENDIAN, "the first byte is the most significant"),
+        (LITTLE_ENDIAN, "the first byte is the least significant"),
     )
 
 

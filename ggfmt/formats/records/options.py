@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ggfmt.options.spec import Options, option
-from ggfmt.options.value_types import Choice, Keys, TableKeys
+from ggfmt.options.spec import Options, choice, option
+from ggfmt.options.value_types import Keys, TableKeys
 
 ABSENT_MISSING, ABSENT_NULL = "missing", "null"
 
@@ -18,15 +18,10 @@ class DialectOptions(Options):
 
 def absent_means_option() -> str:
     """Return the option that says whether an absent column is missing or NULL, for writers that may omit NULL."""
-    return option(
-        Choice(
-            {
-                ABSENT_MISSING: "as missing",
-                ABSENT_NULL: "as NULL, because the writer of the messages omits NULL from whole rows",
-            }
-        ),
-        ABSENT_MISSING,
+    return choice(
         "For reading: how to read a column that a row does not contain.",
+        (ABSENT_MISSING, "as missing"),
+        (ABSENT_NULL, "as NULL, because the writer of the messages omits NULL from whole rows"),
     )
 
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
-from ggfmt.options.spec import option
-from ggfmt.options.value_types import Bool, Choice, Text
+from ggfmt.options.spec import choice, option, switch
+from ggfmt.options.value_types import Text
 
 REFUSE, AFTER = "refuse", "after"
 CHANGED, ALL = "changed", "all"
@@ -33,35 +33,25 @@ TEXT_TOKENS = ("rowid", "trans", "idx", "posttime")
 @dataclass(frozen=True)
 class SharePlexOptions(DialectOptions):
     table_name: str = option(Text(), "", "For reading: the table, such as `S.ORDERS`, of messages without a name.")
-    complete_after: bool = option(
-        Bool(), False, "For reading: add the columns of an update that are only in `key` to the after image."
+    complete_after: bool = switch(
+        "For reading: add the columns of an update that are only in `key` to the after image."
     )
-    update_halves: str = option(
-        Choice(
-            {
-                REFUSE: "reject them",
-                AFTER: "read `UPDATE AFTER` as an update without a before image; count `UPDATE BEFORE`",
-            }
-        ),
-        REFUSE,
+    update_halves: str = choice(
         "For reading: how to read updates that arrive as two messages.",
+        (REFUSE, "reject them"),
+        (AFTER, "read `UPDATE AFTER` as an update without a before image; count `UPDATE BEFORE`"),
     )
-    update_data: str = option(
-        Choice({CHANGED: "the changed columns, like SharePlex", ALL: "all columns of the after image"}),
-        CHANGED,
+    update_data: str = choice(
         "For writing: the columns in `data` of an update that has a before image.",
+        (CHANGED, "the changed columns, like SharePlex"),
+        (ALL, "all columns of the after image"),
     )
-    op_names: str = option(
-        Choice(
-            {
-                SHORT: "`ins`, `upd`, `del`, `truncate`",
-                LONG: "`INSERT`, `UPDATE`, `DELETE`, `TRUNCATE`",
-            }
-        ),
-        SHORT,
+    op_names: str = choice(
         "For writing: the names of operations.",
+        (SHORT, "`ins`, `upd`, `del`, `truncate`"),
+        (LONG, "`INSERT`, `UPDATE`, `DELETE`, `TRUNCATE`"),
     )
-    utc_suffix: bool = option(Bool(), False, "Write a `Z` after `time`.")
+    utc_suffix: bool = switch("Write a `Z` after `time`.")
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
 
 

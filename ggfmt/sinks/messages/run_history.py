@@ -12,16 +12,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from ggfmt.commit.records import (
-    Manifest,
-    RunRecord,
-    kept_runs,
-    latest_record,
-    manifest_of,
-    no_output,
-    output_to_read,
-    record_of,
-)
+from ggfmt.commit import records
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.reading.rejects import REASONS, RejectedRecord
@@ -37,7 +28,7 @@ class PastRun:
     """A run with the first rejects of each handler and code; `runs` counts those of the directory with a record."""
 
     root: str
-    manifest: Manifest
+    manifest: records.Manifest
     rejects: tuple[RejectedRecord, ...]
     runs: int
 
@@ -48,20 +39,20 @@ def read_run(root: str, run: str | None = None) -> PastRun:
     UsageError GG310 if the directory is no output, GG560 if there is no such run; Abend GG506 if it cannot be read,
     GG509, GG561 or GG562 for a manifest that cannot be understood.
     """
-    with output_to_read(root) as store:
-        record = latest_record(store)
+    with records.output_to_read(root) as store:
+        record = records.latest_record(store)
         if record is None:
-            raise no_output(root)
-        runs = kept_runs(store)
+            raise records.no_output(root)
+        runs = records.kept_runs(store)
         if run is not None and record.document.get("run") != run:
             record = _record_of(store, root, run, runs)
-        manifest = manifest_of(record, store)
+        manifest = records.manifest_of(record, store)
         return PastRun(root, manifest, tuple(_rejects(store, record)), max(len(runs), 1))
 
 
-def _record_of(store: Store, root: str, run: str, runs: list[str]) -> RunRecord:
+def _record_of(store: Store, root: str, run: str, runs: list[str]) -> records.RunRecord:
     found = [name for name in runs if name == run] or [name for name in runs if run and name.startswith(run)]
-    record = record_of(store, found[0]) if len(found) == 1 else None
+    record = records.record_of(store, found[0]) if len(found) == 1 else None
     if record is not None:
         return record
     last = ", ".join(f"`{name}`" for name in (found or runs)[-_RUNS_NAMED:])
@@ -74,7 +65,7 @@ def _record_of(store: Store, root: str, run: str, runs: list[str]) -> RunRecord:
     raise UsageError(Diagnostic("GG560", message, Span(file=root), help))
 
 
-def _rejects(store: Store, record: RunRecord) -> Iterator[RejectedRecord]:
+def _rejects(store: Store, record: records.RunRecord) -> Iterator[RejectedRecord]:
     seen: Counter[tuple[str, str]] = Counter()
     names = [(name, str(entry.get("handler"))) for name, entry in record.files(store) if name.endswith(f".{REASONS}")]
     for name, handler in names[:MAX_REASON_FILES]:

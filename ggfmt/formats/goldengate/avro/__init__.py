@@ -23,17 +23,10 @@ from ggfmt.formats.api.format import Context, Format
 from ggfmt.formats.api.names import Name, Records, column_names
 from ggfmt.formats.avro.schemas import is_name
 from ggfmt.formats.goldengate import metacolumns
-from ggfmt.formats.goldengate.options import (
-    KEY_UPDATES,
-    NO_METADATA,
-    SCHEMA_DIRECTORY,
-    OpKeyOptions,
-    iso8601_option,
-    pk_update_option,
-)
+from ggfmt.formats.goldengate import options as shared
 from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
 from ggfmt.model.table import Kind, TableDef
-from ggfmt.options.spec import option
+from ggfmt.options.spec import option, switch
 from ggfmt.options.value_types import Bool, Charset, Delimiter, Int, SchemaDirectory
 
 IMAGE = "columns"  # name of the record of an image in the operation format
@@ -41,25 +34,21 @@ PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "str
 
 
 @dataclass(frozen=True)
-class AvroOptions(OpKeyOptions):
+class AvroOptions(shared.OpKeyOptions):
     encoding: str = option(
         Charset(messages=False), "UTF-8", "The charset of schema files. Messages and container files do not use it."
     )
-    treat_all_columns_as_strings: bool = option(
-        Bool(), False, "Write every column as a string.", aliases=("treatAllColumnsAsString",)
-    )
-    generate_schema: bool = option(Bool(), True, "Write an Avro schema for each table, `<table>.avsc`.")
+    treat_all_columns_as_strings: bool = switch("Write every column as a string.", aliases=("treatAllColumnsAsString",))
+    generate_schema: bool = switch("Write an Avro schema for each table, `<table>.avsc`.", True)
     schema_directory: str = option(
         SchemaDirectory("generate_schema"),
-        SCHEMA_DIRECTORY,
+        shared.SCHEMA_DIRECTORY,
         "The directory for schemas. A relative path is below the output directory.",
     )
-    version_schemas: bool = option(Bool(), False, "Also write each schema to a file with a time stamp in its name.")
-    iso8601_format: bool = iso8601_option()
+    version_schemas: bool = switch("Also write each schema to a file with a time stamp in its name.")
+    iso8601_format: bool = shared.iso8601_option()
     meta_columns_template: tuple[metacolumns.MetaColumn, ...] | None = metacolumns.template_option()
-    enable_decimal_logical_type: bool = option(
-        Bool(),
-        False,
+    enable_decimal_logical_type: bool = switch(
         "Write numbers that are neither integers nor floating-point exactly, with Avro's logical type decimal.",
         since="19.1",
     )
@@ -73,27 +62,21 @@ class AvroOptions(OpKeyOptions):
         since="21",
         example="38",
     )
-    map_oracle_numbers_as_strings: bool = option(
-        Bool(), False, "With decimals: write a NUMBER without precision and scale as a string.", since="19.1"
+    map_oracle_numbers_as_strings: bool = switch(
+        "With decimals: write a NUMBER without precision and scale as a string.", since="19.1"
     )
-    map_large_numbers_as_strings: bool = option(
-        Bool(),
-        False,
+    map_large_numbers_as_strings: bool = switch(
         "Write numbers as strings if their type has more than 18 digits (long) or 15 digits (double). Decimals are "
         "unchanged.",
         since="19.1",
     )
-    enable_timestamp_logical_type: bool = option(
-        Bool(),
-        False,
+    enable_timestamp_logical_type: bool = switch(
         "Write dates and times as microseconds since 1970 in UTC. `gg.format.timestamp` is the mask of the texts.",
         since="19.1",
     )
 
     def metadata(self, context: Context) -> tuple[metacolumns.MetaColumn, ...]:
-        return metacolumns.columns_of(
-            self, context, metacolumns.fixed_columns(self.iso8601_format, *metacolumns.FIXED_NAMES)
-        )
+        return metacolumns.columns_of(self, context, *metacolumns.FIXED_NAMES)
 
 
 @dataclass(frozen=True)
@@ -103,9 +86,7 @@ class AvroOpOptions(AvroOptions):
         "",
         "The text after each message, in UTF-8. Messages can contain it. If empty, nothing separates messages.",
     )
-    wrap_message_in_generic_avro_message: bool = option(
-        Bool(),
-        False,
+    wrap_message_in_generic_avro_message: bool = switch(
         "Wrap each message in a message with its table and its schema, as `generic_wrapper.avsc` defines.",
         aliases=("wrapMessageInGenericAvroSchema",),
     )
@@ -120,9 +101,9 @@ class AvroOpOptions(AvroOptions):
 
 @dataclass(frozen=True)
 class AvroRowOcfOptions(AvroOptions):
-    pk_update_handling: str = pk_update_option()
-    include_is_missing_fields: bool = option(
-        Bool(), False, "Write a boolean `<COLUMN>_isMissing` after each column, as `avro_op` always does.", since="19.1"
+    pk_update_handling: str = shared.pk_update_option()
+    include_is_missing_fields: bool = switch(
+        "Write a boolean `<COLUMN>_isMissing` after each column, as `avro_op` always does.", since="19.1"
     )
 
 
@@ -160,10 +141,10 @@ _LOSSES = (
     losses.TIME_FILLED.to(6)
     .when("enableTimestampLogicalType=true")
     .saying(". ggfmt rejects a time that does not match the mask"),
-    *NO_METADATA,
+    *shared.NO_METADATA,
 )
 _MISSING = losses.MISSING_AS_NULL.except_when("includeIsMissingFields=true")
-_ROW_LOSSES = (*KEY_UPDATES, losses.BEFORE_NOT_SHOWN, _MISSING, *_LOSSES)
+_ROW_LOSSES = (*shared.KEY_UPDATES, losses.BEFORE_NOT_SHOWN, _MISSING, *_LOSSES)
 _STREAM_LOSSES = (
     losses.KEYS_NOT_SHOWN.saying(" to a reader"),
     losses.TYPES_NOT_SHOWN.saying(": a reader needs the schema"),

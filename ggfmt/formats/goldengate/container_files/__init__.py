@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeVar
 
-from ggfmt.options.spec import Options, option
+from ggfmt.options.spec import Options, choice, option
 from ggfmt.options.value_types import Bool, Choice, Int, Number, ValueType
 
 T = TypeVar("T")
@@ -37,17 +37,13 @@ def _option(kind: ValueType[T], default: T | None, doc: str) -> T:
 
 @dataclass(frozen=True)
 class ParquetOptions(Options):
-    compression_codec: str = _option(
-        Choice(
-            {
-                "UNCOMPRESSED": "do not compress",
-                "GZIP": "compress pages with gzip",
-                "SNAPPY": "compress pages with snappy",
-                LZO: _LZO_DOC,
-            }
-        ),
-        "UNCOMPRESSED",
+    compression_codec: str = choice(
         "The compression of pages in Parquet files.",
+        ("UNCOMPRESSED", "do not compress"),
+        ("GZIP", "compress pages with gzip"),
+        ("SNAPPY", "compress pages with snappy"),
+        (LZO, _LZO_DOC),
+        since="12.3.2",
     )
     dictionary_encoding: bool = _option(Bool(), True, "Write repeated values of a column as a dictionary.")
     validation: bool = _option(Bool(), False, "Check records against their schema.")
@@ -59,18 +55,14 @@ class ParquetOptions(Options):
 
 @dataclass(frozen=True)
 class OrcOptions(Options):
-    compression_codec: str = _option(
-        Choice(
-            {
-                "NONE": "do not compress",
-                "ZLIB": "compress with zlib",
-                "SNAPPY": "compress with snappy",
-                "LZ4": "compress with LZ4",
-                LZO: _LZO_DOC,
-            }
-        ),
-        "NONE",
+    compression_codec: str = choice(
         "The compression of ORC files.",
+        ("NONE", "do not compress"),
+        ("ZLIB", "compress with zlib"),
+        ("SNAPPY", "compress with snappy"),
+        ("LZ4", "compress with LZ4"),
+        (LZO, _LZO_DOC),
+        since="12.3.2",
     )
     block_padding: bool = _option(Bool(), True, "Keep stripes within the blocks of HDFS.")
     block_size: int | None = _option(Int(1), None, "The size of a block of HDFS in bytes.")

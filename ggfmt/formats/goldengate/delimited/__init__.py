@@ -17,16 +17,9 @@ from typing import NamedTuple
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Context, Format
 from ggfmt.formats.goldengate import metacolumns
-from ggfmt.formats.goldengate.options import (
-    KEY_UPDATES,
-    NO_FIXED_METADATA,
-    OpKeyOptions,
-    iso8601_option,
-    metadata_option,
-    pk_update_option,
-)
-from ggfmt.options.spec import option
-from ggfmt.options.value_types import NATIVE, Bool, Charset, Delimiter, Representation
+from ggfmt.formats.goldengate import options as shared
+from ggfmt.options.spec import option, switch
+from ggfmt.options.value_types import NATIVE, Charset, Delimiter, Representation
 
 
 class Part(Enum):
@@ -46,13 +39,15 @@ class Cell(NamedTuple):
 
 
 @dataclass(frozen=True)
-class DelimitedOptions(OpKeyOptions):
-    include_column_names: bool = option(Bool(), False, "Write the name of each column as a field before its value.")
-    include_op_timestamp: bool = metadata_option("the operation time stamp: when the source committed the operation")
-    include_current_timestamp: bool = metadata_option("the current time stamp: when the message was written")
-    include_op_type: bool = metadata_option("the operation type")
-    include_table_name: bool = metadata_option("the fully qualified table name")
-    include_position: bool = metadata_option("the position in the trail. Tokens follow the position")
+class DelimitedOptions(shared.OpKeyOptions):
+    include_column_names: bool = switch("Write the name of each column as a field before its value.")
+    include_op_timestamp: bool = shared.metadata_option(
+        "the operation time stamp: when the source committed the operation"
+    )
+    include_current_timestamp: bool = shared.metadata_option("the current time stamp: when the message was written")
+    include_op_type: bool = shared.metadata_option("the operation type")
+    include_table_name: bool = shared.metadata_option("the fully qualified table name")
+    include_position: bool = shared.metadata_option("the position in the trail. Tokens follow the position")
     encoding: str = option(
         Charset(), NATIVE, "The charset of the output. `native`: the charset of the machine that starts the run."
     )
@@ -70,32 +65,20 @@ class DelimitedOptions(OpKeyOptions):
     )
     null_value_representation: str = option(Representation(), "NULL", "The text for NULL.")
     missing_value_representation: str = option(Representation(), "", "The text for a missing column.")
-    iso8601_format: bool = iso8601_option()
+    iso8601_format: bool = shared.iso8601_option()
     meta_columns_template: tuple[metacolumns.MetaColumn, ...] | None = metacolumns.template_option()
-    include_meta_column_names: bool = option(
-        Bool(), False, "Write the name of each metadata column as a field before its value.", since="12.3.2"
+    include_meta_column_names: bool = switch(
+        "Write the name of each metadata column as a field before its value.", since="12.3.2"
     )
-    wrap_strings_in_quotes: bool = option(
-        Bool(), False, "Put text values in quotes, and double the quotes inside them.", since="12.3.2"
+    wrap_strings_in_quotes: bool = switch(
+        "Put text values in quotes, and double the quotes inside them.", since="12.3.2"
     )
-    disable_escaping: bool = option(
-        Bool(),
-        False,
-        "No effect: ggfmt always writes values raw, because the escapes of GoldenGate are unknown.",
-        since="19.1",
+    disable_escaping: bool = switch(
+        "No effect: ggfmt always writes values raw, because the escapes of GoldenGate are unknown.", since="19.1"
     )
 
     def metadata(self, context: Context) -> tuple[metacolumns.MetaColumn, ...]:
-        included = {
-            "op_type": self.include_op_type,
-            "table": self.include_table_name,
-            "op_ts": self.include_op_timestamp,
-            "current_ts": self.include_current_timestamp,
-            "pos": self.include_position,
-            "tokens": context.include_tokens,
-        }
-        names = (name for name, shown in included.items() if shown)
-        return metacolumns.columns_of(self, context, metacolumns.fixed_columns(self.iso8601_format, *names))
+        return metacolumns.chosen_columns(self, context, "op_type", "table", "op_ts", "current_ts", "pos")
 
     def cells(self, columns: int) -> tuple[Cell, ...]:
         """Return the fields after the metadata, in a table of so many columns."""
@@ -104,9 +87,9 @@ class DelimitedOptions(OpKeyOptions):
 
 @dataclass(frozen=True)
 class DelimitedTextOptions(DelimitedOptions):
-    pk_update_handling: str = pk_update_option()
-    enable_field_descriptor_headers: bool = option(
-        Bool(), False, "Start each file with a header line: the names of all fields.", since="19.1"
+    pk_update_handling: str = shared.pk_update_option()
+    enable_field_descriptor_headers: bool = switch(
+        "Start each file with a header line: the names of all fields.", since="19.1"
     )
 
     def cells(self, columns: int) -> tuple[Cell, ...]:
@@ -116,9 +99,7 @@ class DelimitedTextOptions(DelimitedOptions):
 
 @dataclass(frozen=True)
 class DelimitedTextOpOptions(DelimitedOptions):
-    include_group_cols: bool = option(
-        Bool(), False, "Write all names, then all before values, then all after values.", since="19.1"
-    )
+    include_group_cols: bool = switch("Write all names, then all before values, then all after values.", since="19.1")
 
     def cells(self, columns: int) -> tuple[Cell, ...]:
         parts = [Part.NAME] * self.include_column_names + [Part.BEFORE, Part.AFTER]
@@ -132,7 +113,7 @@ _LOSSES = (
     losses.TEXT_AS_STATE.saying("NULL or a missing column"),
     losses.DELIMITER_INSIDE,
     losses.CHARACTER_REPLACED,
-    *NO_FIXED_METADATA,
+    *shared.NO_FIXED_METADATA,
     losses.TOKEN_DELIMITERS,
     losses.KEYS_NOT_SHOWN,
     losses.TYPES_NOT_SHOWN,
@@ -149,7 +130,7 @@ FORMATS = (
         doc="Delimited text: one line per operation, metadata fields and then the columns of one image.",
         options=DelimitedTextOptions,
         proposed=("format.encoding=UTF-8", "format.fieldDelimiter=|"),
-        losses=(*KEY_UPDATES, losses.BEFORE_NOT_SHOWN, *_LOSSES),
+        losses=(*shared.KEY_UPDATES, losses.BEFORE_NOT_SHOWN, *_LOSSES),
     ),
     _format(
         name="delimitedtext_op",

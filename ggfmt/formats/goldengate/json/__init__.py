@@ -18,67 +18,48 @@ from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Context, Format
 from ggfmt.formats.api.names import Name, Records, column_names
 from ggfmt.formats.goldengate import metacolumns
-from ggfmt.formats.goldengate.options import (
-    KEY_UPDATES,
-    NO_METADATA,
-    NUMBER_KINDS,
-    SCHEMA_DIRECTORY,
-    OpKeyOptions,
-    iso8601_option,
-    pk_update_option,
-)
+from ggfmt.formats.goldengate import options as shared
 from ggfmt.model.table import TableDef
-from ggfmt.options.spec import option
-from ggfmt.options.value_types import Bool, Charset, Delimiter, MemberName, SchemaDirectory, Text
+from ggfmt.options.spec import option, switch
+from ggfmt.options.value_types import Charset, Delimiter, MemberName, SchemaDirectory, Text
 
 
 @dataclass(frozen=True)
-class JsonRecordOptions(OpKeyOptions):
-    pretty_print: bool = option(
-        Bool(), False, "Write each message over several lines, indented.", aliases=("prettyPrintformat.prettyPrint",)
+class JsonRecordOptions(shared.OpKeyOptions):
+    pretty_print: bool = switch(
+        "Write each message over several lines, indented.", aliases=("prettyPrintformat.prettyPrint",)
     )
     json_delimiter: str = option(Delimiter(), "", "The text after each message. If empty, nothing separates messages.")
-    generate_schema: bool = option(Bool(), True, "Write a JSON schema for each table, `<table>.schema.json`.")
+    generate_schema: bool = switch("Write a JSON schema for each table, `<table>.schema.json`.", True)
     schema_directory: str = option(
         SchemaDirectory("generate_schema"),
-        SCHEMA_DIRECTORY,
+        shared.SCHEMA_DIRECTORY,
         "The directory for schemas. A relative path is below the output directory.",
     )
-    treat_all_columns_as_strings: bool = option(
-        Bool(), False, "Write every column as a string.", aliases=("treatAllColumnsAsString",)
-    )
+    treat_all_columns_as_strings: bool = switch("Write every column as a string.", aliases=("treatAllColumnsAsString",))
     encoding: str = option(Charset(), "UTF-8", "The charset of messages and schemas.")
-    version_schemas: bool = option(Bool(), False, "Also write each schema to a file with a time stamp in its name.")
-    iso8601_format: bool = iso8601_option()
-    include_primary_keys: bool = option(Bool(), False, "Write the names of the primary key's columns.", until="19.1")
+    version_schemas: bool = switch("Also write each schema to a file with a time stamp in its name.")
+    iso8601_format: bool = shared.iso8601_option()
+    include_primary_keys: bool = switch("Write the names of the primary key's columns.", until="19.1")
     meta_columns_template: tuple[metacolumns.MetaColumn, ...] | None = metacolumns.template_option()
-    omit_null_values: bool = option(
+    omit_null_values: bool = switch(
         # The manuals of these releases print that `false` omits NULL, and that `true` is the default.
-        Bool(),
-        False,
         "Leave out columns that are NULL.",
         since="12.3",
         disputed=("12.3", "12.3.2"),
     )
-    omit_null_values_special_update_handling: bool = option(
-        Bool(),
-        False,
-        "With `omitNullValues`: in updates, keep NULL in `after` if the column was not NULL before.",
-        since="21",
+    omit_null_values_special_update_handling: bool = switch(
+        "With `omitNullValues`: in updates, keep NULL in `after` if the column was not NULL before.", since="21"
     )
 
     def metadata(self, context: Context) -> tuple[metacolumns.MetaColumn, ...]:
         more = ["primary_keys"] * self.include_primary_keys + ["tokens"] * context.include_tokens
-        return metacolumns.columns_of(
-            self, context, metacolumns.fixed_columns(self.iso8601_format, *metacolumns.ALWAYS_FIXED, *more)
-        )
+        return metacolumns.columns_of(self, context, *metacolumns.ALWAYS_FIXED, *more)
 
 
 @dataclass(frozen=True)
 class JsonOptions(JsonRecordOptions):
-    flatten: bool = option(
-        Bool(),
-        False,
+    flatten: bool = switch(
         "Write the columns of both images as members `before.NAME` and `after.NAME`, without nested objects.",
         since="12.3",
     )
@@ -97,7 +78,7 @@ class JsonOptions(JsonRecordOptions):
 
 @dataclass(frozen=True)
 class JsonRowOptions(JsonRecordOptions):
-    pk_update_handling: str = pk_update_option()
+    pk_update_handling: str = shared.pk_update_option()
 
 
 def _operation_names(options: JsonOptions, context: Context, table: TableDef) -> Records:
@@ -115,9 +96,9 @@ def _operation_names(options: JsonOptions, context: Context, table: TableDef) ->
 
 _LOSSES = (
     losses.NESTED_AS_TEXT,
-    losses.NUMBER_SPELLING.of(*NUMBER_KINDS).except_when("treatAllColumnsAsStrings=true"),
+    losses.NUMBER_SPELLING.of(*shared.NUMBER_KINDS).except_when("treatAllColumnsAsStrings=true"),
     losses.CHARACTER_REPLACED,
-    *NO_METADATA,
+    *shared.NO_METADATA,
     losses.KEYS_NOT_SHOWN.except_when("includePrimaryKeys=true").by_template("primarykeycolumns"),
     losses.NULL_AS_MISSING.when("omitNullValues=true"),
     losses.TYPES_BY_VALUE,
@@ -148,7 +129,7 @@ FORMATS = (
         options=JsonRowOptions,
         proposed=("fileSuffix=.json", "format.jsonDelimiter=CDATA[\\n]", "format.pkUpdateHandling=delete-insert"),
         names=lambda options, context, table: ([*metacolumns.metadata_names(options, context), *column_names(table)],),
-        losses=(*KEY_UPDATES, losses.BEFORE_NOT_SHOWN, *_LOSSES),
+        losses=(*shared.KEY_UPDATES, losses.BEFORE_NOT_SHOWN, *_LOSSES),
         since="12.3",
     ),
 )

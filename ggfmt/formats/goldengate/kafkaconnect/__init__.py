@@ -22,19 +22,12 @@ from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Context, Format
 from ggfmt.formats.api.names import Name, Records, column_names
 from ggfmt.formats.goldengate import metacolumns
-from ggfmt.formats.goldengate.options import (
-    KEY_UPDATES,
-    NO_FIXED_METADATA,
-    OpKeyOptions,
-    iso8601_option,
-    metadata_option,
-    pk_update_option,
-)
+from ggfmt.formats.goldengate import options as shared
 from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
 from ggfmt.formats.records.options import primary_keys_option
 from ggfmt.model.table import Kind, TableDef
-from ggfmt.options.spec import option
-from ggfmt.options.value_types import Bool, Choice, Int, Text
+from ggfmt.options.spec import choice, option, switch
+from ggfmt.options.value_types import Int, Text
 
 HANDLER_TYPE = "kafkaconnect"
 ROW, OP = "row", "op"
@@ -42,41 +35,41 @@ REFUSE, INSERT, UPDATE = "refuse", "insert", "update"
 
 
 @dataclass(frozen=True)
-class KafkaConnectOptions(OpKeyOptions):
-    message_formatting: str = option(
-        Choice({ROW: "the columns of one image, next to the metadata", OP: "both images, in `before` and `after`"}),
-        ROW,
+class KafkaConnectOptions(shared.OpKeyOptions):
+    message_formatting: str = choice(
         "The structure of messages.",
+        (ROW, "the columns of one image, next to the metadata"),
+        (OP, "both images, in `before` and `after`"),
     )
-    pk_update_handling: str = pk_update_option()
-    include_table_name: bool = metadata_option("the name of the table, as `table`")
-    include_op_type: bool = metadata_option("the type of the operation, as `op_type`")
-    include_op_timestamp: bool = metadata_option("the time of the operation, as `op_ts`")
-    include_current_timestamp: bool = metadata_option("the time of writing, as `current_ts`")
-    include_position: bool = metadata_option("the position of the operation, as `pos`")
-    include_primary_keys: bool = metadata_option("the names of the primary key's columns, as `primary_keys`", False)
-    iso8601_format: bool = iso8601_option(default=False, aliases=())
+    pk_update_handling: str = shared.pk_update_option()
+    include_table_name: bool = shared.metadata_option("the name of the table, as `table`")
+    include_op_type: bool = shared.metadata_option("the type of the operation, as `op_type`")
+    include_op_timestamp: bool = shared.metadata_option("the time of the operation, as `op_ts`")
+    include_current_timestamp: bool = shared.metadata_option("the time of writing, as `current_ts`")
+    include_position: bool = shared.metadata_option("the position of the operation, as `pos`")
+    include_primary_keys: bool = shared.metadata_option(
+        "the names of the primary key's columns, as `primary_keys`", False
+    )
+    iso8601_format: bool = shared.iso8601_option(default=False, aliases=())
     meta_columns_template: tuple[metacolumns.MetaColumn, ...] | None = metacolumns.template_option()
-    treat_all_columns_as_strings: bool = option(Bool(), False, "Write every column as a string.")
-    map_large_numbers_as_strings: bool = option(
-        Bool(), False, "Write numbers as strings if their type has more digits than a double or an int64."
+    treat_all_columns_as_strings: bool = switch("Write every column as a string.")
+    map_large_numbers_as_strings: bool = switch(
+        "Write numbers as strings if their type has more digits than a double or an int64."
     )
-    enable_decimal_logical_type: bool = option(
-        Bool(), False, "Write decimal numbers as Connect's Decimal, with the scale of their column."
+    enable_decimal_logical_type: bool = switch(
+        "Write decimal numbers as Connect's Decimal, with the scale of their column."
     )
     oracle_number_scale: int = option(
         Int(0, 38), 38, "The scale of a Decimal whose column has none, such as a NUMBER without precision."
     )
-    enable_timestamp_logical_type: bool = option(
-        Bool(), False, "Write dates and time stamps as Connect's Timestamp, in milliseconds since 1970."
+    enable_timestamp_logical_type: bool = switch(
+        "Write dates and time stamps as Connect's Timestamp, in milliseconds since 1970."
     )
-    include_is_missing_fields: bool = option(
-        Bool(),
-        False,
-        f"Write a field `<column>{MISSING_SUFFIX}` after each column: true if the column is missing, not NULL.",
+    include_is_missing_fields: bool = switch(
+        f"Write a field `<column>{MISSING_SUFFIX}` after each column: true if the column is missing, not NULL."
     )
-    enable_nonnullable: bool = option(
-        Bool(), False, "Mark columns that cannot be NULL as required in schemas. ggfmt rejects messages without them."
+    enable_nonnullable: bool = switch(
+        "Mark columns that cannot be NULL as required in schemas. ggfmt rejects messages without them."
     )
     schema_namespace: str = option(
         Text(),
@@ -84,39 +77,27 @@ class KafkaConnectOptions(OpKeyOptions):
         "The namespace of schema names. If empty, the schema name is the full table name.",
         example="com.example.company",
     )
-    schemas_enable: bool = option(
-        Bool(),
-        True,
-        "Write a schema with each message, like `value.converter.schemas.enable` of the Kafka producer.",
-        since="",
+    schemas_enable: bool = switch(
+        "Write a schema with each message, like `value.converter.schemas.enable` of the Kafka producer.", True, since=""
     )
-    whole_numbers_as_integers: bool = option(
-        Bool(),
-        False,
+    whole_numbers_as_integers: bool = switch(
         "Write a whole number of a NUMBER without precision as `21`, not as `21.0`. Its schema stays `double`.",
         since="",
     )
     table: str = option(Text(), "", "For reading: the table of messages that do not name their table.", since="")
-    row_op: str = option(
-        Choice({REFUSE: "reject it", INSERT: "an insert", UPDATE: "an update"}),
-        REFUSE,
+    row_op: str = choice(
         "For reading: how to read a row without an operation type.",
+        (REFUSE, "reject it"),
+        (INSERT, "an insert"),
+        (UPDATE, "an update"),
         since="",
     )
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
 
     def metadata(self, context: Context) -> tuple[metacolumns.MetaColumn, ...]:
-        included = {
-            "table": self.include_table_name,
-            "op_type": self.include_op_type,
-            "op_ts": self.include_op_timestamp,
-            "current_ts": self.include_current_timestamp,
-            "pos": self.include_position,
-            "primary_keys": self.include_primary_keys,
-            "tokens": context.include_tokens,
-        }
-        names = (name for name, shown in included.items() if shown)
-        return metacolumns.columns_of(self, context, metacolumns.fixed_columns(self.iso8601_format, *names))
+        return metacolumns.chosen_columns(
+            self, context, "table", "op_type", "op_ts", "current_ts", "pos", "primary_keys"
+        )
 
 
 def _names(options: KafkaConnectOptions, context: Context, table: TableDef) -> Records:
@@ -151,7 +132,7 @@ FORMATS = (
         marks=(b'"payload"',),
         names=_names,
         losses=(
-            *(loss.when(_ROWS, *loss.only) for loss in KEY_UPDATES),
+            *(loss.when(_ROWS, *loss.only) for loss in shared.KEY_UPDATES),
             losses.BEFORE_NOT_SHOWN.when(_ROWS),
             losses.MISSING_AS_NULL.except_when("includeIsMissingFields=true"),
             losses.NESTED_AS_TEXT,
@@ -161,7 +142,7 @@ FORMATS = (
             losses.SCALE_OF_COLUMN.when(_DECIMALS).except_when(_AS_STRINGS),
             losses.TIME_CUT.to(3).when(_TIMES).except_when(_AS_STRINGS),
             losses.TIME_FILLED.to(6).when(_TIMES).except_when(_AS_STRINGS),
-            *NO_FIXED_METADATA,
+            *shared.NO_FIXED_METADATA,
             losses.KEYS_NOT_SHOWN.except_when("includePrimaryKeys=true").by_template(metacolumns.KEY_COLUMNS),
             losses.TYPES_NEAREST.has("Connect").when("schemasEnable=true"),
             losses.SIZES_NOT_SHOWN.when("schemasEnable=true"),

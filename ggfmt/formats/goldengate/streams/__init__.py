@@ -18,17 +18,11 @@ from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Context, Format
 from ggfmt.formats.api.names import Name, Records
 from ggfmt.formats.goldengate.options import op_key_option
-from ggfmt.formats.records.options import (
-    ABSENT_MISSING,
-    ABSENT_NULL,
-    DialectOptions,
-    absent_means_option,
-    primary_keys_option,
-)
+from ggfmt.formats.records import options as dialects
 from ggfmt.java.text import InvalidValueError, visible
 from ggfmt.model.table import Kind, TableDef
-from ggfmt.options.spec import option
-from ggfmt.options.value_types import Bool, Choice, Delimiter, Text
+from ggfmt.options.spec import choice, option, switch
+from ggfmt.options.value_types import Delimiter, Text
 
 REFUSE, INSERT, UPDATE = "refuse", "insert", "update"
 
@@ -57,27 +51,23 @@ class ImageName(Text):
 
 
 @dataclass(frozen=True)
-class StreamsOptions(DialectOptions):
+class StreamsOptions(dialects.DialectOptions):
     insert_op_key: str = op_key_option("insert", "INSERT")
     update_op_key: str = op_key_option("update", "UPDATE")
     delete_op_key: str = op_key_option("delete", "DELETE")
     truncate_op_key: str = op_key_option("truncate", "TRUNCATE")
-    upsert: str = option(
-        Choice({REFUSE: "reject it", INSERT: "as an insert", UPDATE: "as an update"}),
-        REFUSE,
-        "For reading: how to read an UPSERT.",
+    upsert: str = choice(
+        "For reading: how to read an UPSERT.", (REFUSE, "reject it"), (INSERT, "as an insert"), (UPDATE, "as an update")
     )
     before_image_name: str = option(ImageName(other="after"), "before", "The name of the before image.")
     after_image_name: str = option(ImageName(other="before"), "after", "The name of the after image.")
-    include_object_metadata_records: bool = option(
-        Bool(), True, "Write OBJECT_METADATA records with the columns of tables."
-    )
-    include_primary_keys: bool = option(Bool(), False, "Write the names of the primary key's columns.")
-    treat_all_columns_as_strings: bool = option(Bool(), False, "Write every column as a string.")
-    omit_null_column_values: bool = option(Bool(), False, "Leave out columns that are NULL.")
-    absent_means: str = absent_means_option()
+    include_object_metadata_records: bool = switch("Write OBJECT_METADATA records with the columns of tables.", True)
+    include_primary_keys: bool = switch("Write the names of the primary key's columns.")
+    treat_all_columns_as_strings: bool = switch("Write every column as a string.")
+    omit_null_column_values: bool = switch("Leave out columns that are NULL.")
+    absent_means: str = dialects.absent_means_option()
     delimiter: str = option(Delimiter(), "\n", "The text after each record.")
-    primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
+    primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = dialects.primary_keys_option()
 
 
 def _names(options: StreamsOptions, context: Context, table: TableDef) -> Records:
@@ -97,8 +87,8 @@ FORMATS = (
         names=_names,
         losses=(
             losses.NESTED_AS_TEXT,
-            losses.NULL_AS_MISSING.when("omitNullColumnValues=true", f"absentMeans={ABSENT_MISSING}"),
-            losses.MISSING_AS_NULL.when(f"absentMeans={ABSENT_NULL}"),
+            losses.NULL_AS_MISSING.when("omitNullColumnValues=true", f"absentMeans={dialects.ABSENT_MISSING}"),
+            losses.MISSING_AS_NULL.when(f"absentMeans={dialects.ABSENT_NULL}"),
             losses.NUMBER_SPELLING.of(Kind.INTEGER, Kind.DECIMAL, Kind.NUMBER, Kind.FLOAT, Kind.DOUBLE).except_when(
                 "treatAllColumnsAsStrings=true"
             ),

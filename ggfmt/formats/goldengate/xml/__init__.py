@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.goldengate.options import NO_TOKENS, OpKeyOptions, iso8601_option
-from ggfmt.options.spec import option
-from ggfmt.options.value_types import Bool, Charset
+from ggfmt.options.spec import option, switch
+from ggfmt.options.value_types import Charset
 
 
 @dataclass(frozen=True)
 class XmlOptions(OpKeyOptions):
     encoding: str = option(Charset(), "UTF-8", "The charset of messages.")
-    include_prolog: bool = option(Bool(), False, "Start each message with an XML prolog, which names the encoding.")
+    include_prolog: bool = switch("Start each message with an XML prolog, which names the encoding.")
     iso8601_format: bool = iso8601_option(until=None)  # the metadata are fixed in every release
 
 
