@@ -1,12 +1,11 @@
 """A new format needs its folder, its registry line, its contract, and nothing else.
 
-The whole examples of `ggfmt/formats/__init__.py` (`toy_lines`) and of the page `extending` (`toy_rows`) are written
-into a copy of the project, and asked what every format is asked.
+The whole examples of the page `extending`, `toy_lines` and `toy_rows`, are written into a copy of the project, and
+asked what every format is asked.
 """
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
@@ -14,7 +13,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from textwrap import dedent
 from types import ModuleType
 from typing import Any
 
@@ -71,14 +69,6 @@ CONTRACTS = {
 HANDLER = "gg.handlerlist=h\ngg.handler.h.format=toy_lines\ngg.handler.h.format.separator=;\n"
 
 
-def example() -> dict[str, str]:
-    """The files of the example, by their paths below `ggfmt/formats`."""
-    docstring = ast.get_docstring(ast.parse((ROOT / REGISTRY).read_text(encoding="utf-8"))) or ""
-    parts = re.split(rf"^`({NAME}/\w+\.py)`", docstring, flags=re.MULTILINE)[1:]
-    texts = (re.search(r"(?:^    .*\n|^\n)+", part + "\n", re.MULTILINE) for part in parts[1::2])
-    return {path: dedent(text[0]).strip() + "\n" for path, text in zip(parts[::2], texts, strict=True) if text}
-
-
 def saved_blocks() -> dict[str, str]:
     """The files that the page `extending` says to save, by their names there."""
     page = (ROOT / "ggfmt/docs/contribute/extending.md").read_text(encoding="utf-8")
@@ -94,9 +84,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "tests" / "golden").symlink_to(ROOT / "tests" / "golden")
     for name in ("pyproject.toml", "README.md"):
         shutil.copy(ROOT / name, root / name)
-    (root / "ggfmt/formats" / NAME).mkdir()
-    for path, text in example().items():
-        (root / "ggfmt/formats" / path).write_text(text, encoding="utf-8")
     for path, text in saved_blocks().items():
         file = root / ("ggfmt/formats" if "/" in path else "tests/contract") / path
         file.parent.mkdir(exist_ok=True)
@@ -131,8 +118,8 @@ def ggfmt(project: Path, *arguments: str) -> str:
 
 @pytest.mark.long
 def test_the_example_is_written_as_all_code_is(project: Path) -> None:
-    assert sorted(example()) == [f"{NAME}/__init__.py", f"{NAME}/read.py", f"{NAME}/write.py"]
-    assert sorted(saved_blocks()) == [f"{ON_PAGE}.py", *(f"{ON_PAGE}/{name}.py" for name in MODULES_OF_FORMAT)]
+    modules = [f"{name}/{module}.py" for name in (NAME, ON_PAGE) for module in MODULES_OF_FORMAT]
+    assert sorted(saved_blocks()) == sorted([f"{ON_PAGE}.py", *modules])
     written = [path for name in (NAME, ON_PAGE) for path in (f"ggfmt/formats/{name}", f"tests/contract/{name}.py")]
     for command in (("ruff", "check"), ("ruff", "format", "--check"), ("mypy",)):
         ended = python(project, "-m", *command, *written)
