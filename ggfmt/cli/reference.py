@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import typer
 
 from ggfmt.commands.declaration import Argument, Option
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, did_you_mean, suggestion
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, did_you_mean, list_names, suggestion
 from ggfmt.version import VERSION
 
 OptionsFormat = Literal["text", "json", "markdown"]
@@ -49,7 +49,7 @@ def options(
     known = option_sets()
     if format not in known:
         near = suggestion(format, known)
-        legal = f"legal values are {', '.join(f'`{name}`' for name in known)}"
+        legal = f"legal values are {list_names(known)}"
         help = f"{legal}; {near}" if near else legal
         raise UsageError(Diagnostic("GG106", f"unknown format `{format}`", help=help))
     with paged():
@@ -189,7 +189,7 @@ def init(
 
     written = [name for name, format in FORMATS.items() if format.writes is not None]
     if format not in written:
-        help = suggestion(format, written) or f"legal values are {', '.join(f'`{name}`' for name in written)}"
+        help = suggestion(format, written) or f"legal values are {list_names(written)}"
         message = f"unknown format `{format}`"
         if format in FORMATS:
             message = f"`{format}` is a format that ggfmt reads, but does not write"

@@ -9,7 +9,7 @@ from datetime import datetime
 from os import PathLike
 from typing import TYPE_CHECKING, get_args
 
-from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, UsageError, suggestion
+from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, UsageError, list_names, suggestion
 from ggfmt.options.property_values import PropertyValue, argument_error, property_text
 
 if TYPE_CHECKING:
@@ -142,9 +142,7 @@ def _chosen_format(to: str | None, config: Sequence[str], stream: bool) -> Parse
     format = FORMATS.get(to)
     if format is None or format.writes is None:
         written = [*(name for name, format in FORMATS.items() if format.writes is not None), *CONVERTED]
-        help = "; ".join(
-            filter(None, (f"formats are {', '.join(f'`{name}`' for name in written)}", suggestion(to, written)))
-        )
+        help = "; ".join(filter(None, (f"formats are {list_names(written)}", suggestion(to, written))))
         raise UsageError(Diagnostic("GG106", f"`{to}` is not a format that ggfmt writes", help=help))
     made = handler_lines(format, *(("partitionByTable=false",) if stream and not format.by_table else ()))
     return entries_from_settings(made, CHOSEN)
@@ -184,7 +182,5 @@ def tables(definitions: Mapping[str, TableDef] | Paths, source: WriterSettings |
 def check_choice(name: str, value: str, legal: object) -> str:
     words = get_args(legal)
     if value not in words:
-        raise argument_error(
-            f"`{name}` cannot be `{value}`", f"legal values are {', '.join(f'`{word}`' for word in words)}"
-        )
+        raise argument_error(f"`{name}` cannot be `{value}`", f"legal values are {list_names(words)}")
     return value

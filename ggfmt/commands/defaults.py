@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ggfmt.config.settings_file import FILE_NAME, OF_LINTER, OF_RUNS, parse_toml
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, suggestion
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, list_names, suggestion
 
 MASTER_VARIABLE = "GGFMT_MASTER"
 
@@ -54,7 +54,7 @@ def _parsed(path: Path, text: str) -> dict[str, str]:
     for key, value in found.items():
         if key not in OF_RUNS:
             known = (*OF_RUNS, *OF_LINTER)
-            help = suggestion(key, known) or f"it may have {', '.join(f'`{name}`' for name in known)}"
+            help = suggestion(key, known) or f"it may have {list_names(known)}"
             raise UsageError(_finding(path, f"`{key}` is unknown", help))
         if not isinstance(value, str) or not value:
             raise UsageError(_finding(path, f"`{key}` is not a text", f'write it as `{key} = "none"`'))

@@ -23,7 +23,7 @@ from ggfmt.comparison.rows import Example, Pair, RowComparison
 from ggfmt.comparison.sides import ComparisonSide, PartitionedFile, find_tables
 from ggfmt.comparison.sql_database import SqlTable
 from ggfmt.comparison.values import storage_type
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, suggestion
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, list_names, suggestion
 from ggfmt.java.text import visible
 from ggfmt.location import strip_credentials
 from ggfmt.model.table import name_parts
@@ -397,7 +397,7 @@ def _select_tables(place: ComparisonSide, table: str | None) -> list[str]:
     called = called or ([] if place.named else names)
     if len(called) != 1:
         message = f"table `{table}` not found" if not called else f"several tables match `{table}`"
-        help = suggestion(table, names) or f"give one of {', '.join(f'`{name}`' for name in names[:10])}"
+        help = suggestion(table, names) or f"give one of {list_names(names[:10])}"
         raise UsageError(Diagnostic("GG580", message, Span(file=place.given), help))
     return called
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, suggestion
+from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, list_names, suggestion
 from ggfmt.java.text import visible
 from ggfmt.rowfiles.csv_files import CsvOptions
 
@@ -43,14 +43,14 @@ def csv_options(given: Iterable[tuple[str, str]], side: str) -> CsvOptions:
         of, dot, rest = name.partition(".")
         own = rest if dot and of in ("a", "b") else name
         if own not in HELP:
-            help = suggestion(own, HELP) or f"options are {', '.join(f'`{known}`' for known in HELP)}"
+            help = suggestion(own, HELP) or f"options are {list_names(HELP)}"
             raise UsageError(Diagnostic("GG580", f"`{name}` is not an option of CSV files", help=help))
         if own is name or of == side:
             chosen[own] = value
     dialect = chosen.pop("dialect", "csv")
     options = DIALECTS.get(dialect)
     if options is None:
-        raise _illegal("dialect", dialect, f"legal values are {', '.join(f'`{name}`' for name in DIALECTS)}")
+        raise _illegal("dialect", dialect, f"legal values are {list_names(DIALECTS)}")
     for name, value in chosen.items():
         options = _with(options, name, value)
     if options.columns and "header" not in chosen:

@@ -17,6 +17,7 @@ from itertools import takewhile
 from typing import Any
 
 from ggfmt.definitions.source import DefinitionFile
+from ggfmt.diagnostics.diagnostic import list_names
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.goldengate.json import JsonOptions
 from ggfmt.formats.goldengate.metacolumns import ALWAYS_FIXED, FIXED_NAMES, OP_TYPE, MetaColumn, Template
@@ -102,7 +103,7 @@ def column_fields(
     leading = list(takewhile(lambda name: _may_be_metadata(forms[name]), rest))
     columns = rest[len(leading) :]
     if leading and columns and all(forms[name] is FieldForm.NULLABLE for name in columns):
-        shown = ", ".join(f"`{name}`" for name in leading[:_SHOWN_NAMES])
+        shown = list_names(leading[:_SHOWN_NAMES])
         more = f" and {len(leading) - _SHOWN_NAMES} more" if len(leading) > _SHOWN_NAMES else ""
         noun = "field" if len(leading) == 1 else "fields"
         message = f"the schema does not say whether the {noun} {shown}{more} are columns or metadata of the messages"
@@ -232,7 +233,7 @@ def _avro_columns(source: DefinitionFile, fields: Mapping[str, object], table: s
         if sql_type is None:
             source.problem(
                 "the type of a column is not understood",
-                f"give one of {', '.join(f'`{kind}`' for kind in AVRO_KINDS)}, alone or in a union with `null`",
+                f"give one of {list_names(AVRO_KINDS)}, alone or in a union with `null`",
                 table=table,
                 field=name,
             )

@@ -185,6 +185,10 @@ def suggestion(word: str, known: Iterable[str]) -> str | None:
     return f"did you mean `{near}`?" if near else None
 
 
+def list_names(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
 # Credentials in URIs and settings, which ggfmt shows nowhere.
 
 # The second form is a password with a slash in it, which a URI should not have but that of an object store may. With

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from ggfmt.diagnostics.diagnostic import list_names
 from ggfmt.model.table import Kind, SqlType
 
 TEXT = pa.string()
@@ -184,4 +185,4 @@ def type_name(type: pa.DataType) -> str:
 
 
 def listed_types() -> str:
-    return f"{', '.join(f'`{name}`' for name in _BY_NAME)}, `decimal(P,S)` or `array<TYPE>`"
+    return f"{list_names(_BY_NAME)}, `decimal(P,S)` or `array<TYPE>`"

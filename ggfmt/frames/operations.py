@@ -13,7 +13,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import StringMapArray, as_string_maps, as_strings, list_array, narrow, non_null_values
 from ggfmt.columnar.typed import as_text
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, list_names
 from ggfmt.formats.api.reading import Reject
 from ggfmt.formats.records.problems import contradictions, name_problem, unknown_column
 from ggfmt.frames.column_types import TEXT
@@ -235,7 +235,7 @@ def _wrong(heads: Mapping[str, pa.Array[Any]], columns: Mapping[str, pa.Array[An
 
 def _unknown_type(word: str) -> Diagnostic:
     shown = word if len(word) <= 20 else f"{word[:17]}..."
-    legal = ", ".join(f"`{kind}`" for kind in OP_TYPES)
+    legal = list_names(OP_TYPES)
     return Diagnostic("GG304", f"`op_type` cannot be `{shown}`", help=f"legal values are {legal}")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.definitions import load_definitions
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, suggestion
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, list_names, suggestion
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES
@@ -29,18 +29,9 @@ from ggfmt.reading.splits import Range, ReadJob, Split
 
 # Options that are no properties of an input format, as Spark passes them to data sources.
 OPTIONS = (
-    "path",
-    "paths",
-    "table",
-    "ops",
-    "inputFormat",
-    "definitions",
-    "splitSize",
-    "maxRecord",
-    "discover",
-    "allowEmpty",
+    "path", "paths", "table", "ops", "inputFormat", "definitions", "splitSize", "maxRecord", "discover", "allowEmpty",
     "settle",
-)
+)  # fmt: skip
 
 _MAX_NAMED = 9  # maximum number of tables in an error
 
@@ -65,7 +56,7 @@ class Request:
     def __post_init__(self) -> None:
         for op in sorted(self.ops or ()):
             if op not in OP_TYPES:
-                legal = ", ".join(f"`{known}`" for known in OP_TYPES)
+                legal = list_names(OP_TYPES)
                 raise frame_error(f"`ops` cannot be `{op}`", f"legal values are {legal}, with commas between them")
 
     @property
@@ -191,7 +182,9 @@ def table_of(job: ReadJob, name: str) -> TableDef:
     known = [table for table in found if table.full_name == name]
     if not known:
         names = {table.full_name for table in (*job.catalog.tables(), *found)}
-        help = suggestion(name, names) or (f"the tables are {_listed(sorted(names)[:_MAX_NAMED])}" if names else None)
+        help = suggestion(name, names) or (
+            f"the tables are {list_names(sorted(names)[:_MAX_NAMED])}" if names else None
+        )
         raise frame_error(f"table `{name}` not found", help)
     return merge_tables(known)
 
@@ -238,7 +231,7 @@ def narrow_projection(wanted: FrameProjection, schema: pa.Schema) -> FrameProjec
     for asked in schema:
         place = wanted.schema.get_field_index(asked.name)
         if place < 0:
-            help = suggestion(asked.name, wanted.schema.names) or f"the columns are {_listed(wanted.schema.names)}"
+            help = suggestion(asked.name, wanted.schema.names) or f"the columns are {list_names(wanted.schema.names)}"
             raise frame_error(f"the frame has no column `{asked.name}`", help)
         had = wanted.schema.field(place).type
         if asked.name in IMAGES and pa.types.is_struct(had) and pa.types.is_struct(asked.type):
@@ -255,7 +248,7 @@ def _check_struct(asked: pa.Field[Any], had: pa.StructType) -> None:
     names = [column.name for column in had]
     for column in asked.type:
         if column.name not in names:
-            help = suggestion(column.name, names) or f"the columns are {_listed(names)}"
+            help = suggestion(column.name, names) or f"the columns are {list_names(names)}"
             raise frame_error(f"`{asked.name}` has no column `{column.name}`", help)
         if not is_value_type(column.type):
             raise frame_error(f"`{asked.name}.{column.name}` cannot be `{ddl_type(column.type)}`", _types())
@@ -263,10 +256,6 @@ def _check_struct(asked: pa.Field[Any], had: pa.StructType) -> None:
 
 def _types() -> str:
     return f"use one of these types: {listed_types()}"
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
 
 
 def frame_error(message: str, help: str | None = None) -> UsageError:

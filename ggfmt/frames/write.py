@@ -26,7 +26,7 @@ from ggfmt.commit.directory import OutputDirectory
 from ggfmt.commit.locking import SharedLease, owner_of
 from ggfmt.config.handlers import read_configuration
 from ggfmt.definitions import load_definitions
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, GgfmtError, Span, UsageError, suggestion
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, GgfmtError, Span, UsageError, list_names, suggestion
 from ggfmt.engine import Run, open_outputs
 from ggfmt.formats.api.reading import Reject
 from ggfmt.frames.operations import RowReader, SequenceRange, other_columns, out_of_order, with_key
@@ -82,7 +82,7 @@ class WriteOptions:
         spelled = {name.lower(): name for name in OPTIONS}
         for name in options:
             if name.lower() not in spelled:
-                help = suggestion(name, OPTIONS) or f"options are {', '.join(f'`{known}`' for known in OPTIONS)}"
+                help = suggestion(name, OPTIONS) or f"options are {list_names(OPTIONS)}"
                 raise _option_error(f"`{name}` is not an option of a write", help)
         given = {spelled[name.lower()]: value for name, value in options.items()}
         lines = given.get("settings", "").splitlines()
@@ -130,7 +130,7 @@ def _one_of(given: Mapping[str, str], name: str, values: Mapping[str, T], defaul
 
 
 def _illegal(name: str, word: str, legal: Mapping[str, object]) -> UsageError:
-    help = f"legal values are {', '.join(f'`{value}`' for value in legal)}"
+    help = f"legal values are {list_names(legal)}"
     return _option_error(f"the option `{name}` cannot be `{word}`", help)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ggfmt.diagnostics.diagnostic import suggestion
+from ggfmt.diagnostics.diagnostic import list_names, suggestion
 from ggfmt.java.date_format import DateFormat, parse_date_format
 from ggfmt.java.text import InvalidValueError, trim, visible
 from ggfmt.options.value_types import ValueType, unwrap_cdata
@@ -380,7 +380,7 @@ def _piece(name: str, arguments: list[str]) -> Piece:
         return UnknownValue(found)
     if found is None:
         near = suggestion(name, [*_KEYWORDS, *UNKNOWN_VALUES])
-        help = f"keywords are {', '.join(f'`{known}`' for known in _KEYWORDS)}"
+        help = f"keywords are {list_names(_KEYWORDS)}"
         raise InvalidValueError(f"has no keyword `${{{visible(name)}}}`", f"{help}; {near}" if near else help)
     minimum, maximum, make = _KEYWORDS[found]
     if not minimum <= len(arguments) <= maximum:

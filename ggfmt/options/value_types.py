@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, ClassVar, Generic, Literal, TypeVar
 
-from ggfmt.diagnostics.diagnostic import did_you_mean, suggestion
+from ggfmt.diagnostics.diagnostic import did_you_mean, list_names, suggestion
 from ggfmt.java.charsets import canonical_name, charset_names, refusal
 from ggfmt.java.text import InvalidValueError, trim, visible
 from ggfmt.options.releases import find_release
@@ -276,7 +276,7 @@ class Choice(ValueType[str]):
 
     @property
     def legal(self) -> str:
-        return ", ".join(f"`{word}`" for word in self.words)
+        return list_names(self.words)
 
     def parse(self, text: str) -> str:
         for word in self.words:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from ggfmt.config import symbols
 from ggfmt.diagnostics.codes import Code
+from ggfmt.diagnostics.diagnostic import list_names
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Format
 from ggfmt.options.reference import as_dict, default_words, releases, table_cells
@@ -293,7 +294,7 @@ def _spec_facts(spec: OptionSpec) -> Iterator[_Fact]:
     if spec.since:
         yield "releases", (releases(spec),)
     if spec.aliases:
-        yield "aliases", (", ".join(f"`{alias}`" for alias in spec.aliases),)
+        yield "aliases", (list_names(spec.aliases),)
 
 
 def _release_facts() -> Iterator[_Fact]:
@@ -305,6 +306,6 @@ def _release_facts() -> Iterator[_Fact]:
         since = [spec.name for spec in specs if before and spec.since == release.name]
         until = [spec.name for spec in specs if spec.until == release.name]
         for label, names in (("new", since), ("last release with", until)):
-            lines += [f"{label}: {', '.join(f'`{name}`' for name in dict.fromkeys(names))}"] if names else []
+            lines += [f"{label}: {list_names(dict.fromkeys(names))}"] if names else []
         yield release.name, tuple(lines or ["no change in messages"])
         before = release.changes

@@ -19,7 +19,7 @@ from ggfmt.config.handler_options import (
 )
 from ggfmt.config.lint.chains import EventHandlers, check_value, illegal_value
 from ggfmt.config.properties import Entry, removal
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, suggestion
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, list_names, suggestion
 from ggfmt.formats.api.format import Format
 from ggfmt.java.text import InvalidValueError, trim, visible
 from ggfmt.options.releases import FIRST_RELEASE
@@ -156,7 +156,7 @@ class HandlerBuilder:
 
     def _no_format(self, text: str) -> tuple[str, str]:
         written = [name for name, format in self.formats.items() if format.writes is not None]
-        help = f"formats are {', '.join(f'`{name}`' for name in written)}"
+        help = f"formats are {list_names(written)}"
         folded = text.lower()
         if folded in map(str.lower, self.formats):
             return f"`{text}` is a format that ggfmt reads, but does not write", help

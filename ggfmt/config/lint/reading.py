@@ -48,7 +48,7 @@ from ggfmt.config.property_names import (
 from ggfmt.config.refusals import REFUSAL_CODES, refusals
 from ggfmt.config.replacements import is_replacement, is_transform, read_replacements, read_transforms
 from ggfmt.diagnostics.codes import CODES, Severity
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, suggestion
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, list_names, suggestion
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Format
 from ggfmt.java.text import InvalidValueError, trim, visible
@@ -519,7 +519,7 @@ class ConfigurationParser:
     def _selected(self, listed: Mapping[str, Span], wanted: Sequence[str]) -> list[str]:
         for name in dict.fromkeys(wanted):
             if name not in listed and listed:
-                known = ", ".join(f"`{other}`" for other in listed)
+                known = list_names(listed)
                 near = suggestion(name, listed)
                 help = f"handlers are {known}" + (f"; {near}" if near else "")
                 self._report("GG105", f"`--handler` names `{name}`, which is not a handler", Span(), help)
@@ -600,10 +600,10 @@ class ConfigurationParser:
         elif near in selected:
             help = f"did you mean `gg.handler.{near}.{key.rest}`?"
         elif near is None and entry.file == SETTINGS:
-            help = f"handlers are {', '.join(f'`{name}`' for name in listed)}"
+            help = f"handlers are {list_names(listed)}"
         elif not off and key.handler not in self._unlisted:
             self._unlisted.add(key.handler)
-            help = f"handlers are {', '.join(f'`{name}`' for name in listed)}; this one has no `type` and no `format`"
+            help = f"handlers are {list_names(listed)}; this one has no `type` and no `format`"
         else:
             return
         never = "is never applied: it " if is_placeholder(key.handler) else ""

@@ -16,7 +16,7 @@ from typing import Any
 from ggfmt.config.ci_server import in_ci
 from ggfmt.config.lint.reading import ALL, FileIgnores, Rules, unknown
 from ggfmt.config.settings_file import FILE_NAME, OF_LINTER, OF_RUNS, parse_toml
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, suggestion
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, list_names, suggestion
 
 _SHARED_FILE = "pyproject.toml"
 _TABLE = re.compile(rb"^[ \t]*\[[ \t]*tool[ \t]*\.[ \t]*\"?ggfmt\"?[ \t]*[\].]", re.MULTILINE)
@@ -141,7 +141,7 @@ class _SettingsParser:
         for name, value in table.items():
             read = known.get(name)
             if read is None:
-                help = suggestion(name, known) or f"settings are {', '.join(f'`{one}`' for one in known)}"
+                help = suggestion(name, known) or f"settings are {list_names(known)}"
                 self._report(name, "is not a setting of the linter", help)
             else:
                 values["by_file" if name == "per-file-ignores" else name.replace("-", "_")] = read(name, value)

@@ -142,7 +142,7 @@ class Loss:
     @property
     def text(self) -> str:
         """The sentence, with the settings under which the loss happens."""
-        text = self._filled(self.sentence)
+        text = self.sentence.format(detail=self.detail, names=_names(self.names), system=self.system, unit=self.unit)
         if self.lacking and not self.unless:
             listed = [*([_listed(self.only, "and")] if self.only else ()), self.without]
             return f"With {' or '.join(listed)}: {_lower(text)}"
@@ -158,9 +158,6 @@ class Loss:
     @property
     def without(self) -> str:
         return f"a `metaColumnsTemplate` without {_names(self.lacking)}"
-
-    def _filled(self, pattern: str) -> str:
-        return pattern.format(detail=self.detail, names=_names(self.names), system=self.system, unit=self.unit)
 
 
 def active_losses(losses: Iterable[Loss], options: Options, context: Context) -> tuple[Loss, ...]:

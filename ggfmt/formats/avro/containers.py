@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from ggfmt.columnar.avro import END, text_bytes
 from ggfmt.columnar.pieces import text_buffer, zigzag_varint
-from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.diagnostics.diagnostic import Diagnostic, list_names
 from ggfmt.formats.api.reading import HEAD_OF_LONG, Chunk, Layout, record_size_error
 from ggfmt.formats.api.writing import Framing
 from ggfmt.model.table import TableDef
@@ -132,7 +132,7 @@ def read_header(data: bytes) -> Header:
     metadata, place, end = _header_entries(data)
     codec = metadata.get("avro.codec", b"null").decode("utf-8", "replace")
     if codec not in UNPACK:
-        raise CorruptContainerError(f"the codec `{codec}` is not one of {', '.join(f'`{known}`' for known in UNPACK)}")
+        raise CorruptContainerError(f"the codec `{codec}` is not one of {list_names(UNPACK)}")
     text = metadata.get("avro.schema", b"")
     if sum(map(text.count, (b",", b"[", b"{"))) > MAX_SCHEMA_PARTS:
         raise CorruptContainerError(f"the schema in the header has more than {MAX_SCHEMA_PARTS:,} parts")

@@ -9,7 +9,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.metadata import Clock
-from ggfmt.columnar.pieces import CONNECT_ESCAPES, Conditional, Piece, join
+from ggfmt.columnar.pieces import CONNECT_ESCAPES, Conditional, join
 from ggfmt.columnar.strings import count_texts
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import Context
@@ -46,7 +46,7 @@ class DebeziumFormatter(DialectFormatter):
         rows = len(batch)
         tokens = TokenColumns(batch.tokens, rows)
         source, transaction, snapshot, schemas = self.envelope.parts(tokens, self.micros(batch), batch.position)
-        before, after = (self._image(image, rows) for image in (batch.before, batch.after))
+        before, after = (self.object_pieces(self.shown(image), rows, "null") for image in (batch.before, batch.after))
         code = _CODES.piece(batch.op)
         if snapshot is not None:
             code = Conditional(pc.and_(snapshot, pc.equal(batch.op, OpType.INSERT.value)), ['"r"'], [code])
@@ -70,9 +70,6 @@ class DebeziumFormatter(DialectFormatter):
         diagnostic = super().misfit(field, message)
         help = self.encodings[self.table.column_names.index(field)].help
         return diagnostic if help is None else Diagnostic(diagnostic.code, message, diagnostic.span, help)
-
-    def _image(self, image: Image, rows: int) -> list[Piece]:
-        return self.object_pieces(self.shown(image), rows, "null")
 
     def shown(self, image: Image) -> Image:
         """Return the image with placeholders for missing values, if the options require them."""

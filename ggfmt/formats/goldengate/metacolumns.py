@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ggfmt.diagnostics.diagnostic import suggestion
+from ggfmt.diagnostics.diagnostic import list_names, suggestion
 from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.names import TEMPLATE, Name
 from ggfmt.java.text import InvalidValueError, trim
@@ -175,7 +175,7 @@ def _column(item: str) -> MetaColumn:
     keyword = KEYWORDS.get(word.lower())
     if keyword is None:
         near = suggestion(word.lower(), KEYWORDS)
-        known = ", ".join(f"`{known}`" for known in KEYWORDS)
+        known = list_names(KEYWORDS)
         help = f"keywords are {known}" + (f"; {near}" if near else "")
         raise InvalidValueError(f"has the unknown keyword `{word}`", help, item)
     if keyword.refused:

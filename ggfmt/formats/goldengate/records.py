@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, list_names
 from ggfmt.formats.goldengate.schemas import JSON_TYPES
 from ggfmt.formats.json.files import head_objects, unread_record
 from ggfmt.formats.json.values import json_name
@@ -58,7 +58,7 @@ def table_def(name: str, columns: object, here: Span) -> TableDef | Diagnostic:
     for column, about in columns.items():
         kind = _type_of(about)
         if kind is None:
-            known = ", ".join(f"`{word}`" for word in JSON_TYPES)
+            known = list_names(JSON_TYPES)
             place = Span(table=name, field=column, position=here.position)
             return Diagnostic(
                 "GG308", "the metadata of a column has no known `type`", place, f"known types are {known}"

@@ -15,7 +15,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings, counts_by_value, non_null_values, numbered
 from ggfmt.commit.names import FILE_NAME_BYTES, NAME_BYTES, NUMBER_BYTES, FileLocation, plain_place, safe_name, stamp
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, list_names
 from ggfmt.java.text import InvalidValueError, TimeLimitError, time_limit, visible
 from ggfmt.model.change import ChangeBatch, Image
 from ggfmt.model.table import TableDef
@@ -188,7 +188,7 @@ def file_name_conflict_error(
         message = f"the tables `{one[0]}` and `{other[0]}` would be in the same file, `{shown}`"
         help = f"{_HELP}: use `${{fullyQualifiedTableName}}` to keep tables apart"
     else:
-        names = ", ".join(f"`{column}`" for column in columns)
+        names = list_names(columns)
         message = f"rows that differ in {names} would be in the same file, `{shown}`"
         help = f"{_HELP}, so that different values make different names"
     return Abend(Diagnostic("GG514", message, Span(table=other[0]), help))

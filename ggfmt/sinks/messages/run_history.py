@@ -14,7 +14,7 @@ import msgspec
 
 from ggfmt.commit import records
 from ggfmt.commit.store import Store
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, list_names
 from ggfmt.reading.rejects import REASONS, RejectedRecord
 
 MAX_EXAMPLES = 3  # of each code that a handler set records aside for
@@ -55,7 +55,7 @@ def _record_of(store: Store, root: str, run: str, runs: list[str]) -> records.Ru
     record = records.record_of(store, found[0]) if len(found) == 1 else None
     if record is not None:
         return record
-    last = ", ".join(f"`{name}`" for name in (found or runs)[-_RUNS_NAMED:])
+    last = list_names((found or runs)[-_RUNS_NAMED:])
     if len(found) > 1:
         message = f"{len(found):,} runs start with `{run}`"
         help = f"give the full name of one run; the latest are {last}"
