@@ -45,7 +45,6 @@ def _main() -> int:
 
 
 def _flush_standard_error() -> None:
-    """Flush standard error; output that cannot be written is lost."""
     try:
         if sys.stderr is not None:
             sys.stderr.flush()

@@ -137,7 +137,6 @@ _MEMORY_HELP = "give it more memory (see `ulimit -v`), or run with fewer process
 
 
 def _report_unwritten(error: OSError) -> int:
-    """Report that standard output cannot be written, unless its reader has gone."""
     if error.errno == errno.EPIPE:
         return READER_GONE
     reason = "it is closed" if error.errno == errno.EBADF else (error.strerror or str(error)).lower()

@@ -129,7 +129,6 @@ _counted: Sequence[pa.Buffer] = (pa.py_buffer(array("i")),)
 
 
 def _places(count: int) -> pa.Buffer:
-    """Return a buffer of at least `count` numbers 0, 1, 2 ... as int32."""
     global _counted
     if _counted[0].size < 4 * count:
         _counted = (pa.py_buffer(array("i", range(max(count, 1 << 13) * 2))),)

@@ -75,7 +75,6 @@ def _padded(data: pa.Array[Any], width: int) -> pa.Array[Any]:
 
 
 def _as_words(column: pa.Array[Any], width: int) -> Iterator[pa.UInt64Array]:
-    """Return values of a fixed number of bytes as words."""
     count = width // _WORD_BYTES
     validity, data = column.buffers()[0], column.buffers()[1]
     words = pa.Array.from_buffers(_WORD, len(column) * count, [None, data], offset=column.offset * count)

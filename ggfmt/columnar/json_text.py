@@ -92,7 +92,6 @@ class ImageObjects:
         return pieces, bad
 
     def _shows(self, image: Image, index: int, row: int) -> bool:
-        """Return whether the message shows a value as one of the type of its column."""
         column = image.columns[index]
         if self._keeps[index] and column.json is not None and column.json[row].as_py():
             return False

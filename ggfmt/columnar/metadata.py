@@ -131,7 +131,6 @@ class Clock:
         return pc.cast(pa.array(range(start := self._take(count), start + count), pa.int64()), pa.string())
 
     def _take(self, count: int) -> int:
-        """Reserve `count` stamps and return the first."""
         start = max(self._next, time.time_ns() // 1_000_000 * _PER_MS)
         self._next = start + count
         return start

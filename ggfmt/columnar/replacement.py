@@ -214,14 +214,11 @@ def replace_values(values: pa.StringArray, replacement: Replacement) -> pa.Strin
     if re2 is None:
         return _by_distinct_value(values, replacement)
     # A match in a value is also a match in the concatenated values, unless the pattern depends on the end of a value.
-    whole = values if regex.is_anchored else pa.StringArray.from_buffers(1, _offsets(len(data)), data)
+    offsets = pa.py_buffer(array("i", (0, len(data))))
+    whole = values if regex.is_anchored else pa.StringArray.from_buffers(1, offsets, data)
     if not pc.any(pc.match_substring_regex(whole, re2[0]), min_count=0).as_py():
         return values
     return pc.replace_substring_regex(values, *re2)
-
-
-def _offsets(size: int) -> pa.Buffer:
-    return pa.py_buffer(array("i", (0, size)))
 
 
 def _by_distinct_value(values: pa.StringArray, replacement: Replacement) -> pa.StringArray:

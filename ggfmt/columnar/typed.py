@@ -134,10 +134,6 @@ def _booleans(texts: pa.StringArray, type: pa.DataType) -> Typed:
     return values, _lost(texts, values)
 
 
-def _longs(texts: pa.StringArray, type: pa.DataType) -> Typed:
-    return exact_longs(texts)
-
-
 def _decimals(texts: pa.StringArray, type: DecimalType) -> Typed:
     try:
         data = text_buffer(texts).to_pybytes()
@@ -207,10 +203,6 @@ def _clocks(texts: pa.StringArray, type: pa.DataType) -> Typed:
     return values, _lost(texts, values)
 
 
-def _bytes(texts: pa.StringArray, type: pa.DataType) -> Typed:
-    return _one_by_one(texts, type, bytes_of)
-
-
 _items = msgspec.json.Decoder(list[list[msgspec.Raw] | None]).decode
 
 
@@ -260,7 +252,6 @@ def _one_by_one(texts: pa.StringArray, type: pa.DataType, value: Callable[[str],
 
 
 def _lost(texts: pa.StringArray, values: pa.Array[Any]) -> list[int]:
-    """Return the rows that have a text, but no value."""
     if values.null_count == texts.null_count:
         return []
     return rows_where(pc.and_(texts.is_valid(), values.is_null()))
@@ -268,14 +259,14 @@ def _lost(texts: pa.StringArray, values: pa.Array[Any]) -> list[int]:
 
 _KERNELS: dict[pa.DataType, Callable[[pa.StringArray, pa.DataType], Typed]] = {
     pa.bool_(): _booleans,
-    pa.int64(): _longs,
+    pa.int64(): lambda texts, type: exact_longs(texts),
     pa.float32(): _floats,
     pa.float64(): _floats,
     pa.date32(): _dates,
     pa.timestamp("us"): _times,
     pa.timestamp("us", tz="UTC"): _times,
     pa.time64("us"): _clocks,
-    pa.binary(): _bytes,
+    pa.binary(): lambda texts, type: _one_by_one(texts, type, bytes_of),
 }
 
 

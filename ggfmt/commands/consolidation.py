@@ -196,7 +196,7 @@ def run_consolidation(request: ConsolidateRequest) -> RowsManifest:
         keys=arguments.keys(request.key),
         types=_types(request.types),
         target=TargetOptions(
-            _columns(request.sort_by),
+            tuple(filter(None, map(str.strip, (request.sort_by or "").split(",")))),
             arguments.keys(request.partition_by, "`--partition-by`"),
             arguments.size(request.file_size, "`--file-size`"),
             request.catalog,
@@ -218,10 +218,6 @@ def run_consolidation(request: ConsolidateRequest) -> RowsManifest:
 
 def _moment(given: Moment) -> str | None:
     return given.isoformat() if isinstance(given, datetime) else given
-
-
-def _columns(text: str | None) -> tuple[str, ...]:
-    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
 
 
 def _types(given: Mapping[str, str] | Sequence[str] | None) -> tuple[tuple[str, str], ...]:

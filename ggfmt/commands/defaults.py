@@ -40,7 +40,6 @@ def default_master(environment: Mapping[str, str] = os.environ) -> Default | Non
 
 
 def _of_user(environment: Mapping[str, str]) -> Path | None:
-    """Return the file of the user, who may have no home directory."""
     home = environment.get("XDG_CONFIG_HOME")
     try:
         return (Path(home) if home else Path.home() / ".config") / "ggfmt" / FILE_NAME

@@ -288,7 +288,6 @@ def _any(masks: Iterable[pa.BooleanArray | None]) -> pa.BooleanArray | None:
 
 
 def _value(scalar: pa.Scalar[Any]) -> Any:
-    """Return the value, or its text if Python has no such value."""
     try:
         return name_infinite(scalar) or scalar.as_py()
     except UnicodeDecodeError:

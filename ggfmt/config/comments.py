@@ -259,7 +259,6 @@ def odd_delimiter(entry: Entry, kind: ValueType[Any], text: str) -> Diagnostic |
 
 
 def _named(text: str) -> str | None:
-    """Return the character or line end that the text names; None if it names none."""
     match = _NAMED.fullmatch(text)
     if match is None:
         return None

@@ -135,9 +135,6 @@ _TARGETS = (
     Target(
         "fabric_lakehouse", ("parquet", "onelake"), "`gg.format` sets the format of its files, Parquet by default", "23"
     ),
-    *(
-        Target(name, (name,), "`gg.format` sets the format of its files")
-        for name in ("s3", "abs", "gcs", "oci", "hdfs")
-    ),
+    *(Target(it, (it,), "`gg.format` sets the format of its files") for it in ("s3", "abs", "gcs", "oci", "hdfs")),
 )
 TARGETS = {target.name: target for target in _TARGETS}

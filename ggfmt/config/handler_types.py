@@ -115,10 +115,6 @@ class HandlerType:
     since: str = FIRST_RELEASE
     until: str | None = None
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.own.all_names
-
     def find(self, name: str) -> GoldenGateProperty | None:
         return self.own.find(name) or COMMON.find(name)
 

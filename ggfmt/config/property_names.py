@@ -81,7 +81,7 @@ def rename_finding(entry: Entry, name: str, read_as: str, help: str | None = Non
 def find_unsupported_property(name: str, format: Format) -> goldengate_keys.FormatProperty | None:
     """Return the property of GoldenGate's format of that id, if ggfmt's format lacks it."""
     for known in goldengate_keys.GOLDENGATE_PROPERTIES:
-        if _is(known, name) and format.name in known.formats:
+        if known.name.lower() == name.lower() and format.name in known.formats:
             return known
     return None
 
@@ -96,15 +96,11 @@ def owner(name: str, formats: Mapping[str, Format]) -> str | None:
         (format, known.since)
         for known in goldengate_keys.GOLDENGATE_PROPERTIES
         for format in known.formats
-        if _is(known, name)
+        if known.name.lower() == name.lower()
     ]
     if own:
         return goldengate_keys.owner_in_words([format for format, _ in own], own[0][1])
     return goldengate_keys.listing([known.name for known in having]) if having else None
-
-
-def _is(known: goldengate_keys.FormatProperty, name: str) -> bool:
-    return known.name.lower() == name.lower()
 
 
 def nearest_handler_property(

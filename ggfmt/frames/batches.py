@@ -339,10 +339,7 @@ class LocatedBatch:
     def unshown(self, row: int, column: str, type: pa.DataType, text: str) -> Abend:
         chunk, start, _ = self._reader.locate(self.batch.ordinal[row].as_py())
         place = replace(
-            chunk.span(start),
-            table=self.batch.table.full_name,
-            field=column,
-            position=self.batch.position[row].as_py(),
+            chunk.span(start), table=self.batch.table.full_name, field=column, position=self.batch.position[row].as_py()
         )
         wanted = "without this column" if column == "op_ts" else "in which the column is a `string`"
         message = f"`{shown_value(text)}` is not a value of the type `{ddl_type(type)}`"

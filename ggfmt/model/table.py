@@ -125,7 +125,6 @@ class TableDef:
         return [name for name in names if self._column_of(name) not in self.primary_keys]
 
     def _column_of(self, name: str) -> str | None:
-        """Return the column of a name, in the same or, if it is clear, another case."""
         if name in self.column_names:
             return name
         alike = [own for own in self.column_names if own.casefold() == name.casefold()]

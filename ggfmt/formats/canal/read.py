@@ -22,12 +22,7 @@ from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.statements import Effect, What, effects_of, in_database, statement
 from ggfmt.model.table import Column, Kind, TableDef, join_name
 
-_OPS: roles.Ops = {
-    "INSERT": "I",
-    "UPDATE": "U",
-    "DELETE": "D",
-    "INIT": roles.OpToken("I", "snapshot", "true", rank=2),
-}
+_OPS: roles.Ops = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "INIT": roles.OpToken("I", "snapshot", "true", rank=2)}
 
 
 def _base64(text: str) -> str:

@@ -62,11 +62,7 @@ def values_of(type: SqlType, as_text: bool) -> Values:
     return millis if type.kind is Kind.TIMESTAMP and not as_text else _VALUES.get(type.kind, quoted)
 
 
-_VALUES: dict[Kind, Values] = {
-    Kind.FLOAT: json_numbers,
-    Kind.DOUBLE: json_numbers,
-    Kind.BOOLEAN: json_booleans,
-}
+_VALUES: dict[Kind, Values] = {Kind.FLOAT: json_numbers, Kind.DOUBLE: json_numbers, Kind.BOOLEAN: json_booleans}
 _WRITTEN: dict[Kind, tuple[str, str | None]] = {
     Kind.FLOAT: ("float", None),
     Kind.DOUBLE: ("double", None),

@@ -126,7 +126,6 @@ class CdlFormatter(DialectFormatter):
 
 
 def _key_places(table: TableDef) -> list[int]:
-    """The places of the key columns among the columns, in the order of the key."""
     return sorted(table.key_indices, key=lambda place: table.columns[place].key)
 
 

@@ -220,6 +220,9 @@ _TYPES_AND_NAMES = (
     losses.CATALOG_NOT_SHOWN.saying(", unless the reader sets `tableName=full`").uncounted(),
 )
 
+# The members by which records in JSON are recognized.
+_MARKS = (b"op", b"payload", b"__op", b"__deleted", b"__table", b"tableChanges", b"data_collections", b"specversion")
+
 FORMATS = (
     Format(
         name="debezium_json",
@@ -228,16 +231,7 @@ FORMATS = (
         writes="ggfmt.formats.debezium.write",
         reads="ggfmt.formats.debezium.read",
         proposed=("fileSuffix=.json",),
-        marks=(
-            b'"op"',
-            b'"payload"',
-            b'"__op"',
-            b'"__deleted"',
-            b'"__table"',
-            b'"tableChanges"',
-            b'"data_collections"',
-            b'"specversion"',
-        ),
+        marks=tuple(b'"%s"' % member for member in _MARKS),
         losses=(
             losses.NESTED_AS_TEXT.when("schemasEnable=true"),
             losses.PLACEHOLDER_AS_MISSING,

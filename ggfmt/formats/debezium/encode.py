@@ -200,8 +200,6 @@ def _iso(values: pa.StringArray, kind: Kind) -> json_text.JsonValues:
 
 
 def _moments(values: pa.StringArray, unit: TimeUnit) -> json_text.JsonValues:
-    """Make times since 1970 in a unit of Arrow."""
-
     def other(text: str) -> int | None:
         if unit == "us" and text in _INFINITIES:
             return _INFINITIES[text]
@@ -219,7 +217,6 @@ def _moments(values: pa.StringArray, unit: TimeUnit) -> json_text.JsonValues:
 
 
 def _clocks(values: pa.StringArray, unit: TimeUnit) -> json_text.JsonValues:
-    """Make times of day in a unit of Arrow."""
     if not values.null_count and pc.match_substring_regex(
         values, "^[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.]|$)"
     ).true_count == len(values):

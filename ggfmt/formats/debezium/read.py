@@ -62,10 +62,7 @@ class Envelope(msgspec.Struct, gc=False):
     transaction: Annotated[
         Raw,
         roles.enter(
-            sources.ScannedTransaction,
-            required=False,
-            others=roles.Token(2, "transaction."),
-            when=roles.TRANSACTIONS,
+            sources.ScannedTransaction, required=False, others=roles.Token(2, "transaction."), when=roles.TRANSACTIONS
         ),
         roles.enter(required=False, others=roles.Token(2, "transaction.")),
     ] = ABSENT
@@ -490,7 +487,6 @@ class Debezium(Dialect):
         return self.described(identity, lambda: TableDef(table, tuple(columns)), tuple(converts))
 
     def _keys_beside(self, row: tuple[SchemaField, ...]) -> tuple[str, ...]:
-        """Return the names of the columns in the key of the message that a row lacks."""
         names = () if self.message_key is None else self.key_columns()
         return tuple(sorted(set(names).difference(field.field or "" for field in row))) if names else ()
 

@@ -85,7 +85,6 @@ class QlikAvroFormatter(QlikFormatter):
 
 
 def _bytes(column: ImageColumn) -> tuple[ImageColumn, list[int]]:
-    """A column of Base64 as the bytes themselves."""
     made: list[bytes | None] = []
     bad = []
     for row, text in enumerate(column.values.to_pylist()):

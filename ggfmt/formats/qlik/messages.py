@@ -112,10 +112,7 @@ class QlikBody(_FlattenedHeaders, gc=False):
     table: Annotated[str | None, roles.identity()] = None
     operation: Annotated[str | None, roles.skip(roles.ANY, when=AVRO), roles.skip()] = None
     headers: Annotated[
-        QlikHeaders | None,
-        roles.skip(roles.NULL, when=FLATTENED),
-        roles.enter(others=True, when=AVRO),
-        roles.enter(),
+        QlikHeaders | None, roles.skip(roles.NULL, when=FLATTENED), roles.enter(others=True, when=AVRO), roles.enter()
     ] = None
     schemaId: str | None = None
     lineage: QlikLineage | None = None

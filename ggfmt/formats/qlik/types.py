@@ -56,10 +56,7 @@ def _to_hex(text: str) -> str:
 
 
 # How JSON values become values of the model, and back, a column at once.
-CONVERTS: dict[Kind, Convert] = {
-    Kind.BINARY: converting(by_value(_from_hex)),
-    Kind.BOOLEAN: converting(booleans),
-}
+CONVERTS: dict[Kind, Convert] = {Kind.BINARY: converting(by_value(_from_hex)), Kind.BOOLEAN: converting(booleans)}
 VALUES: dict[Kind, Values] = {
     Kind.BINARY: json_texts(by_value(_to_hex)),
     Kind.BOOLEAN: json_booleans,

@@ -18,7 +18,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.columnar.images import and_present, differs_or_missing, updates_from, with_nulls
 from ggfmt.columnar.json_text import Values, quote_json
-from ggfmt.columnar.metadata import Clock, token
+from ggfmt.columnar.metadata import Clock, or_empty, token
 from ggfmt.columnar.pieces import join
 from ggfmt.columnar.timestamps import micros_text
 from ggfmt.formats.api.format import Context
@@ -100,10 +100,10 @@ class QlikFormatter(DialectFormatter):
             _filled(row.columns),
             _filled(batch.before.columns, updates),
             pc.if_else(snapshot, _REFRESH, pc.index_in(batch.op, _OPS)),
-            _or_empty(sequence),
-            _or_empty(stamps),
-            _or_empty(place),
-            _or_empty(token(batch.tokens, "transactionId", rows)),
+            or_empty(sequence),
+            or_empty(stamps),
+            or_empty(place),
+            or_empty(token(batch.tokens, "transactionId", rows)),
             pc.invert(snapshot),
             self._changed(batch, updates),
             pc.or_(pc.invert(snapshot), incomplete),
@@ -150,10 +150,6 @@ def _all(bits: Bits, rows: int) -> pa.BooleanArray:
     for bit in bits:
         every = every if isinstance(bit, bool) else pc.and_(every, bit)
     return every
-
-
-def _or_empty(texts: pa.StringArray) -> pa.StringArray:
-    return pc.fill_null(texts, "") if texts.null_count else texts
 
 
 class QlikJsonFormatter(QlikFormatter):

@@ -18,15 +18,7 @@ from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.statements import unclear
 from ggfmt.formats.shareplex import AFTER
 
-_OPS = {
-    "INS": "I",
-    "INSERT": "I",
-    "UPD": "U",
-    "UPDATE": "U",
-    "DEL": "D",
-    "DELETE": "D",
-    "TRUNCATE": "T",
-}
+_OPS = {"INS": "I", "INSERT": "I", "UPD": "U", "UPDATE": "U", "DEL": "D", "DELETE": "D", "TRUNCATE": "T"}
 _FORMS: roles.Ops = {form: op for name, op in _OPS.items() for form in (name, name.lower())}
 _BEFORE_HALF, _AFTER_HALF = "UPDATE BEFORE", "UPDATE AFTER"
 _DROP = "DROP TABLE"

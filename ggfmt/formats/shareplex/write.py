@@ -80,7 +80,6 @@ class SharePlexFormatter(DialectFormatter):
 
 
 def _token(batch: ChangeBatch, name: str) -> pa.StringArray:
-    """Make JSON values of a token; NULL without the token."""
     values = token(batch.tokens, name, len(batch))
     texts = formatter.quoted_if_valid(values)
     if name not in NUMBER_TOKENS:

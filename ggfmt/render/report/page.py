@@ -122,7 +122,6 @@ def _kinds(run: ReportData) -> list[str]:
 
 
 def _counts(run: ReportData, named: Sequence[tuple[str, Mapping[str, int]]]) -> list[Row]:
-    """Return for each name a bar, the operations by type, and all operations."""
     totals = [sum(kinds.values()) for _, kinds in named]
     most = max(totals, default=0)
     return [

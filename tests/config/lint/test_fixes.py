@@ -27,7 +27,7 @@ _PATTERNS = [
     *(
         (f"gg.handler.k.type={type.name}\ngg.handler.k.", name)
         for type in HANDLER_TYPES.values()
-        for name in type.names
+        for name in type.own.all_names
     ),
     *(
         (f"gg.eventhandler.e.type={type.name}\ngg.eventhandler.e.", known.name)

@@ -670,7 +670,11 @@ def accepts(kind: ValueType[Any], text: str) -> bool:
 @pytest.mark.parametrize("type", HANDLER_TYPES.values(), ids=lambda type: type.name)
 @pytest.mark.parametrize("spelling", [str, str.lower, str.upper, lambda name: name[:1].upper() + name[1:]])
 def test_every_property_of_a_type_is_accepted_in_silence(type: HandlerType, spelling: Callable[[str], str]) -> None:
-    names = {name.replace("*", "x") for name in (*COMMON.all_names, *type.names)} - {"type", "format", *CHOOSING}
+    names = {name.replace("*", "x") for name in (*COMMON.all_names, *type.own.all_names)} - {
+        "type",
+        "format",
+        *CHOOSING,
+    }
     lines = [f"{spelling(name)}={values_of(name)}" for name in names]
     found = lint(of_type(spelling(type.name), *lines).encode(), "f")
     shown = [item for item in found if item.code not in ("GG138", "GG140", "GG142")]  # all releases at once
@@ -687,7 +691,7 @@ def test_what_only_other_types_have_is_told_with_their_names(type: HandlerType) 
     foreign = [
         name
         for other in HANDLER_TYPES.values()
-        for name in other.names
+        for name in other.own.all_names
         if "*" not in name and not type.has(name) and name not in kept | of_formats and name != "avroCodec"
     ]
     assert foreign
@@ -721,7 +725,7 @@ def test_control_files_that_are_not_written_are_told(type: str, value: str, expe
 
 
 def test_without_a_type_properties_of_all_are_accepted() -> None:
-    names = {name.replace("*", "x").lower() for type in HANDLER_TYPES.values() for name in type.names}
+    names = {name.replace("*", "x").lower() for type in HANDLER_TYPES.values() for name in type.own.all_names}
     names -= {"avrocodec", "format"}
     lines = [f"gg.handler.k.{name}={values_of(name)}" for name in sorted(names)]
     found = codes(k("\n".join(lines)))

@@ -128,7 +128,6 @@ def _fields(schema: Schema) -> dict[str, Schema]:
 
 
 def _leading(fields: Mapping[str, Schema]) -> list[str]:
-    """Return the names of the fields before the first nullable one."""
     return [*takewhile(lambda name: not isinstance(fields[name], list), fields)]
 
 

@@ -56,7 +56,6 @@ class ShownLines:
         )
 
     def _remark(self, number: int, value: str) -> str:
-        """Describe what a field means, if its text alone does not show it."""
         states = ["empty"] * (not value)
         if number in self._value_places:
             states += ["NULL"] * (value == self._options.null_value_representation)

@@ -247,7 +247,6 @@ class OperationJson(Dialect):
             return {name: json_text(value) for name, value in raw_members(record.tokens).items()}
 
     def _learn_key(self, name: str, record: OperationRecord) -> None:
-        """Learn the key in a record; the first key of a table counts."""
         if name not in self.keys and record.primary_keys is not _NULL:
             keys = named_keys(record.primary_keys)
             if keys:

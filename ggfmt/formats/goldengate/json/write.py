@@ -145,7 +145,6 @@ def _schema(table: TableDef, options: JsonRecordOptions, context: Context) -> Js
 
 
 def _metadata(options: JsonRecordOptions, context: Context) -> tuple[metacolumns.MetaColumn, ...]:
-    """Return the metadata members that a schema describes."""
     shown = options.metadata(context)
     if options.meta_columns_template is not None or not shown:
         return shown
@@ -255,7 +254,6 @@ class JsonRecordFormatter(writing.Formatter):
         raise NotImplementedError
 
     def _objects(self, depth: int, prefix: str = "") -> ImageObjects:
-        """Return the writer of column members whose names start with `prefix`."""
         names = [prefix + name for name in self.table.column_names]
         return ImageObjects(names, [_VALUES[kind] for kind in self._types], self._style, depth=depth)
 

@@ -230,7 +230,6 @@ def _is_by_image(row: Mapping[str, Raw]) -> bool:
 
 
 def _op_of_images(before: Raw | None, after: Raw | None) -> str:
-    """Infer the operation of a message without an operation type from its images."""
     if before is None:
         return "T" if after is None else "I"
     return "D" if after is None else "U"
