@@ -14,8 +14,8 @@ from places import ROOT
 
 import ggfmt
 
-PYTHON_LINES = 74_710
-C_LINES = 7_407
+PYTHON_LINES = 74_787
+C_LINES = 7_429
 MODULES = 120  # of which one conversion calls a function
 
 
