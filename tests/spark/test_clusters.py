@@ -210,7 +210,7 @@ def test_workers_beyond_their_memory(cluster: tuple[str, Path], tmp_path: Path) 
         (Case("driver", "journal", "KILL", "append"), {"nothing committed", "committed by the next run", "committed"}),
         (Case("driver", "moves", "KILL", "overwrite"), {"committed by the next run", "committed"}),
     ],
-    ids=str,
+    ids=["before the first move", "among the moves"],
 )
 def test_a_kill_leaves_all_or_nothing(cluster: tuple[str, Path], tmp_path: Path, case: Case, endings: set[str]) -> None:
     how, _, came_of_it = Matrix(tmp_path).try_case(case, *cluster).partition(", ")
