@@ -30,6 +30,7 @@ from ggfmt.kernels import native
 MODULES_OF_FORMAT = ("__init__", "read", "write")
 REGISTRY = "ggfmt/formats/__init__.py"
 NAME = "toy_lines"
+LAYERS = "test_a_module_imports_only_from_lower_layers"
 ON_PAGE = "toy_rows"
 CONTRACT = '''"""The contract of `toy_lines`."""
 
@@ -144,7 +145,7 @@ def test_all_that_is_asked_of_formats_is_asked_of_a_new_one(project: Path) -> No
         "no:cacheprovider",
         "-rA",
         "-k",
-        f"{NAME} or {ON_PAGE}",
+        f"{NAME} or {ON_PAGE} or {LAYERS}",
         *asked,
     )
     assert ended.returncode == 0, ended.stdout[-5000:] + ended.stderr
@@ -152,7 +153,7 @@ def test_all_that_is_asked_of_formats_is_asked_of_a_new_one(project: Path) -> No
         for rule in ("round_trip", "cuts", "damaged_records", "projections", "recognised"):
             test = f"tests/contract/test_contract.py::test_a_format_keeps_its_contract[{name}-{rule}]"
             assert f"PASSED {test}" in ended.stdout
-    assert f"[formats.{NAME}.read]" in ended.stdout, "the architecture is not asked"
+    assert f"PASSED tests/project/test_architecture.py::{LAYERS}" in ended.stdout
 
 
 def test_commands_know_a_new_format(project: Path) -> None:
