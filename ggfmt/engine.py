@@ -55,11 +55,11 @@ class RunRequest(ScanRequest):
 class Run:
     """The state of a run.
 
-    moment   the time in names, in UTC
-    mode     that of the request, or `append` if the checkpoint has runs
-    scan     what the run reads; None for operations that are not read from inputs
-    idle     why a run with a checkpoint has nothing to do
-    decides  whether the commit has begun
+    moment       the time in names, in UTC
+    mode         that of the request, or `append` if the checkpoint has runs
+    scan         what the run reads; None for operations that are not read from inputs
+    idle         why a run with a checkpoint has nothing to do
+    decides      whether the commit has begun
     application  the id of Spark's application, None without Spark
     """
 

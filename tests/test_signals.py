@@ -112,8 +112,8 @@ DIVIDING = {
 def test_a_signal_while_records_are_divided_leaves_nothing(phase: str, name: str, command: str, source: Path) -> None:
     write_lines(source / "in" / "0.json", [operation(number, f"GG.T{number % 20}") for number in range(200)])
     call = RUN if command == "run" else ("consolidate", "in", "-o", "rows", "--master", "none")
-    code, told = interrupt(start(source, DIVIDING[phase], [*call, "--split-size", "10k"]), [name])
-    assert (code, told) == (CODES[name], NAMED[name] + NOTHING)
+    code, shown = interrupt(start(source, DIVIDING[phase], [*call, "--split-size", "10k"]), [name])
+    assert (code, shown) == (CODES[name], NAMED[name] + NOTHING)
     assert left(source) == []
 
 

@@ -37,6 +37,7 @@ from ggfmt.formats.api.reading import (
     Layout,
     Origins,
     Reader,
+    ReadSupport,
     Routed,
     Router,
     Spans,
@@ -207,14 +208,13 @@ _of_thread = threading.local()  # the router of the last task, which knows table
 
 def route_split(job: ReadJob, buckets: int, scratch: Location, split: Split, attempt: int) -> RoutedSplit:
     """Write the records of a split by bucket. An odd error is left to the pass that reads."""
-    side = FORMATS[job.input_format].read_support.by(job.source)
     if getattr(_of_thread, "scratch", None) != scratch:
         _of_thread.router, _of_thread.scratch = _router(job), scratch
     router: Router = _of_thread.router
     writer = _BlockWriter(buckets, _staged_file(scratch, split.ordinal, attempt))
     try:
         for part in split.ranges:
-            for chunk in part.chunks(side.reader):
+            for chunk in part.chunks(_support(job).reader):
                 for routed in _runs(router.route(chunk)):
                     writer.add(routed, router.tables, part)
         segments, held = writer.close()
@@ -248,9 +248,14 @@ def _runs(routed: Routed) -> Iterator[Routed]:
         first = stop
 
 
+def _support(job: ReadJob) -> ReadSupport:
+    return FORMATS[job.input_format].read_support.by(job.source)
+
+
 def _router(job: ReadJob) -> Router:
-    make = FORMATS[job.input_format].read_support.by(job.source).router
-    assert make is not None
+    make = _support(job).router
+    if make is None:
+        raise Unroutable
     router = make(job.catalog, job.source)
     router.statements = job.statements
     return router
@@ -370,17 +375,12 @@ class _BlockWriter:
 # The driver
 
 
-def has_router(job: ReadJob) -> bool:
-    return FORMATS[job.input_format].read_support.by(job.source).router is not None
-
-
 def has_many_tables(job: ReadJob, inputs: Sequence[PlannedInput], cut: Cut) -> bool:
     """Return whether splits have so many tables that it is faster to divide their records first, by the first records
-    of some splits."""
-    side = FORMATS[job.input_format].read_support.by(job.source)
+    of some splits. Raises: Unroutable if the first ones cannot be divided."""
     splits, total = len(cut.all), sum(map(_expanded, inputs))
     stretches = max(splits, total // HELD_BYTES)  # after which a reader makes batches of all tables
-    if stretches < 2 or not has_router(job):
+    if stretches < 2:
         return False
     router = _router(job)
     size = records = pairs = seen = 0
@@ -389,14 +389,14 @@ def has_many_tables(job: ReadJob, inputs: Sequence[PlannedInput], cut: Cut) -> b
             break
         tables: set[int] = set()
         try:
-            for chunk in _head(split, side.reader):
+            for chunk in _head(split, _support(job).reader):
                 found = router.route(chunk).tables
                 size += len(chunk.data)
                 records += len(found)
                 tables.update(non_null_values(pc.unique(found)))
         except SplitBoundaryError:  # the end of a range looks like the middle of a record
             pass
-        except MemoryError:
+        except (MemoryError, Unroutable):
             raise
         except Exception:  # whatever it is, a task meets it and reports it
             return False

@@ -30,7 +30,7 @@ from ggfmt.reading.files import InputFile, keep, map_files, read_errors_stop, sm
 from ggfmt.reading.listing import list_inputs
 from ggfmt.reading.progress import DISCOVERY, READING, ROUTING, ProgressTracker, Stopwatch
 from ggfmt.reading.recognition import PlannedInput, detect_format, layout_of, reader_of, with_defaults
-from ggfmt.reading.routing import has_many_tables, has_router, route
+from ggfmt.reading.routing import has_many_tables, route
 from ggfmt.reading.runner import InProcess, Runner
 from ggfmt.reading.splits import Cut, ReadJob, Split, Splits, Window
 
@@ -181,19 +181,21 @@ class Scan:
         """
         tracker, watch = tracker or ProgressTracker(None), watch or Stopwatch()
         cut = self.splits(runner.parallelism) if cut is None else cut
-        divides = scratch is not None and has_many_tables(job, self.inputs, cut)
-        if scratch is not None and not divides and has_router(job):
+        try:
+            divides = scratch is not None and has_many_tables(job, self.inputs, cut)
+        except Unroutable:
+            scratch, divides = None, False
+        if scratch is not None and not divides:
             # What the first records show may be wrong. A task in the second half would ask too late.
             found, outcomes = self._read(
                 replace(job, may_divide=len(cut.all) // 2), sink, runner, tracker, watch, cut, from_head
             )
-            divides = any(outcome.scattered for outcome in outcomes)
-            if not divides:
+            if not any(outcome.scattered for outcome in outcomes):
                 check_ended(outcomes)
                 return found, outcomes
             log.info("a split has many tables; ggfmt starts again, and divides the records by table")
             sink.discard()
-        if scratch is not None and divides:
+        if scratch is not None:
             try:
                 routed = route(job, self.inputs, cut, runner, tracker, scratch)
                 watch.lap(ROUTING)

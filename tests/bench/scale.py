@@ -202,11 +202,11 @@ def grow(cases: Sequence[Case], trees: Sequence[Path], rounds: int, server: S3Se
                 outputs.add(content)
             medians = [Figures(*map(statistics.median, zip(*figures, strict=True))) for figures in found]
             results[case] = size / 1e6, medians[0]
-            told = f"{case.operations:10,} {size / 1e6:4.0f} {case.tables:6,} {case.splits:6} {case.files:5} "
-            told += f"{case.columns:7} {case.width:5} {case.skew:4} {case.buckets or '':7} {case.format:13} "
-            told += " ".join(f"{one.seconds:18.2f} {one.peak:3.0f} {one.staged:6,.0f}" for one in medians)
+            line = f"{case.operations:10,} {size / 1e6:4.0f} {case.tables:6,} {case.splits:6} {case.files:5} "
+            line += f"{case.columns:7} {case.width:5} {case.skew:4} {case.buckets or '':7} {case.format:13} "
+            line += " ".join(f"{one.seconds:18.2f} {one.peak:3.0f} {one.staged:6,.0f}" for one in medians)
             asked = requests(server, case, source, split, written) if server and not options else ""
-            print(f"{told} {written:6,} {len(outputs) == 1!s:5}{asked}", flush=True)
+            print(f"{line} {written:6,} {len(outputs) == 1!s:5}{asked}", flush=True)
     return results
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from round_trips import Operation, write_as, write_story
@@ -20,7 +21,7 @@ from ggfmt.arrow.arrays import non_null_values
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import DEFAULT_SETTINGS
-from ggfmt.formats.api.reading import Chunk, Layout
+from ggfmt.formats.api.reading import Chunk, Layout, Unroutable
 from ggfmt.model.selection import TableSelection
 from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
 from ggfmt.reading import routing
@@ -82,19 +83,21 @@ def story(tables: int = 7, rounds: int = 12) -> Iterator[Operation]:
 @pytest.mark.parametrize("name", ROUTED)
 def test_all_formats_with_a_router_give_the_same_output(name: str, tmp_path: Path) -> None:
     source = write_story(tmp_path / "story.json", story())
-    written, told = write_as(source, name, tmp_path / "written", "partitionByTable=false")
+    written, options = write_as(source, name, tmp_path / "written", "partitionByTable=false")
     (whole,) = (path for path in written.rglob("*") if path.is_file())
     inputs = [whole, Path(shutil.copy(whole, tmp_path / "again"))]  # more than one split, of any layout
-    assert_same_output(inputs, tmp_path, *JSON_LINES, *PIPES, input_format=name, source=told, definitions=defined(name))
+    assert_same_output(
+        inputs, tmp_path, *JSON_LINES, *PIPES, input_format=name, source=options, definitions=defined(name)
+    )
 
 
 @pytest.mark.parametrize("name", ["avro_op", "json"])
 def test_large_chunks_are_written_in_runs(name: str, tmp_path: Path) -> None:
     source = write_story(tmp_path / "story.json", story())
-    written, told = write_as(source, name, tmp_path / "written", "partitionByTable=false")
+    written, options = write_as(source, name, tmp_path / "written", "partitionByTable=false")
     (whole,) = (path for path in written.rglob("*") if path.is_file())
     inputs = [whole, Path(shutil.copy(whole, tmp_path / "again"))]
-    given: dict[str, Any] = {"input_format": name, "source": told, "definitions": defined(name)}
+    given: dict[str, Any] = {"input_format": name, "source": options, "definitions": defined(name)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(routing, "RUN_BYTES", 200)
         patch.setattr(routing, "SEGMENT_BYTES", 5000)
@@ -247,12 +250,12 @@ XML_TAILS = [
 @pytest.mark.parametrize(("tail", "routed"), XML_TAILS)
 def test_odd_records_of_xml(tail: bytes, routed: bool, tmp_path: Path) -> None:
     source = write_story(tmp_path / "story.json", story())
-    written, told = write_as(source, "xml", tmp_path / "written", "partitionByTable=false")
+    written, options = write_as(source, "xml", tmp_path / "written", "partitionByTable=false")
     (whole,) = (path for path in written.rglob("*") if path.is_file())
     data, inputs = whole.read_bytes(), [tmp_path / "0.xml", tmp_path / "1.xml"]
     for number, path in enumerate(inputs):
         path.write_bytes(data + tail * (1 + number * (not routed)))
-    given: dict[str, Any] = {"input_format": "xml", "source": told, "quarantine": True}
+    given: dict[str, Any] = {"input_format": "xml", "source": options, "quarantine": True}
     assert_same_output(inputs, tmp_path, *JSON_LINES, **given, routed=routed)
 
 
@@ -268,12 +271,12 @@ LINE_TAILS = [
 @pytest.mark.parametrize("tail", LINE_TAILS)
 def test_odd_lines_of_delimited_text(tail: bytes, tmp_path: Path) -> None:
     source = write_story(tmp_path / "story.json", story())
-    written, told = write_as(source, "delimitedtext", tmp_path / "written", "partitionByTable=false")
+    written, options = write_as(source, "delimitedtext", tmp_path / "written", "partitionByTable=false")
     (whole,) = (path for path in written.rglob("*") if path.is_file())
     inputs = [tmp_path / "0.txt", tmp_path / "1.txt"]
     for path in inputs:
         path.write_bytes(b"\xef\xbb\xbf" + whole.read_bytes() + tail)
-    given: dict[str, Any] = {"input_format": "delimitedtext", "source": told, "quarantine": True}
+    given: dict[str, Any] = {"input_format": "delimitedtext", "source": options, "quarantine": True}
     assert_same_output(inputs, tmp_path, *JSON_LINES, **given, definitions=defined("delimitedtext"))
 
 
@@ -390,6 +393,17 @@ def test_a_split_has_more_tables_than_the_first_records_show(few: int, routed: b
         run_ggfmt(inputs, tmp_path / "out", *JSON_LINES, split_size=20_000)
     assert bool(found) == routed
     assert outcome(tmp_path / "out") == outcome(tmp_path / "in-order")
+
+
+def test_what_cannot_be_divided_is_read_once(tmp_path: Path) -> None:
+    """A task does not ask for another start where the first records show that it would be in vain."""
+    inputs = [write_lines(tmp_path / "in.json", [operation(number, f"GG.T{number % 90}") for number in range(900)])]
+    discard = Mock()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FORMATS["json"].read_support.router, "route", Mock(side_effect=Unroutable))
+        patch.setattr("ggfmt.sinks.messages.run.MessageSink.discard", discard)
+        run_ggfmt(inputs, tmp_path / "out", *JSON_LINES, split_size=20_000)
+    discard.assert_not_called()
 
 
 def test_the_tables_of_one_large_split_are_divided(tmp_path: Path) -> None:

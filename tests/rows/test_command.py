@@ -380,11 +380,11 @@ def test_standard_input_is_an_input(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     write_lines(tmp_path / "in.json", [operation(1), operation(2)])
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((tmp_path / "in.json").read_bytes())))
     monkeypatch.chdir(tmp_path)
-    told = ("--key", "ID", "--to", "csv", "-o", "out", "--master", "none", "--starts-empty")
-    assert main(["consolidate", "-", *told]) == 0
+    options = ("--key", "ID", "--to", "csv", "-o", "out", "--master", "none", "--starts-empty")
+    assert main(["consolidate", "-", *options]) == 0
     assert manifest(tmp_path / "out")["inputs"][0]["path"] == "<stdin>"
     assert manifest(tmp_path / "out")["tables"]["GG.TCUSTORD"]["rows"] == 2
-    assert main(["consolidate", "-", *told[:-3], "--checkpoint", "seen", "--master", "none"]) == 2
+    assert main(["consolidate", "-", *options[:-3], "--checkpoint", "seen", "--master", "none"]) == 2
 
 
 @pytest.mark.parametrize("committed", [False, True])
@@ -400,8 +400,8 @@ def test_an_interrupt_says_what_is_committed(committed: bool, tmp_path: Path, mo
     source, out = write_lines(tmp_path / "in.json", [operation(1)]), tmp_path / "out"
     with pytest.raises(CommittedWithErrors if committed else KeyboardInterrupt) as caught:
         ggfmt.consolidate(source, out, key="ID", starts_empty=True, master="none")
-    told = str(caught.value)
-    assert ("interrupted, but the run is committed" in told) if committed else told.endswith("; nothing was committed")
+    text = str(caught.value)
+    assert ("interrupted, but the run is committed" in text) if committed else text.endswith("; nothing was committed")
     assert out.exists() == committed
 
 

@@ -516,7 +516,7 @@ class DtsScanning(Scanning):
         while (number := self.ordinal - first) < len(spans):
             taken, _, _, notes, identity = scanner.native.scan_spans(data, flat, number, self.ordinal, prefix)
             self.ordinal += taken
-            self.know_tables(scanner.tables_in(notes, taken) if scanner.routes else None)
+            self.know_tables(scanner.tables_in(notes, taken))
             if number + taken < len(spans):
                 start, end = spans[number + taken]
                 record, meaning = self.examined_at(chunk, start, end)

@@ -96,8 +96,8 @@ class DialectRouter(Scanning, Router):
     def know_starts(self, starts: pa.Int64Array) -> None:
         self._starts = starts
 
-    def know_tables(self, tables: pa.Int64Array | None) -> None:
-        if tables is not None and len(tables):
+    def know_tables(self, tables: pa.Int64Array) -> None:
+        if len(tables):
             self._found.append(int64s(self.bound).take(tables))
 
     def _table_of(self, meaning: Examination) -> int:

@@ -38,6 +38,7 @@ ROWS, DEFINITIONS = range(2)
 
 _TABLE_SHIFT = 40  # of the number of a table, in a note of a scanner that routes, above the start of the record
 
+_NONE = columns.int64s(array("q"))
 _LONG_BYTES = 8
 MAX_GRAMMARS = 16  # if records of so many kinds alternate in a file, whole chunks are as fast
 _ODD_IN_NAME = frozenset({'"', "\\", *map(chr, range(0x20))})  # a JSON string must escape these characters
@@ -144,7 +145,7 @@ class ScanResult(NamedTuple):
     end: int
     identity: bytes | None
     starts: pa.Int64Array
-    tables: pa.Int64Array | None = None
+    tables: pa.Int64Array
 
 
 class Scanner:
@@ -170,11 +171,11 @@ class Scanner:
         self.routes = True
 
     def tables_in(self, notes: Any, taken: int) -> pa.Int64Array:
-        """Return the numbers of the tables of records in the notes of a scanner that routes.
+        """Return the numbers of the tables of records that are in the notes of a scan; none unless the scanner routes.
 
         The number is 0 for a record without a table, else one more than the number that the kernel gave to the table.
         """
-        return pc.shift_right(columns.scanned_int64s(notes, taken), _TABLE_SHIFT)
+        return pc.shift_right(columns.scanned_int64s(notes, taken), _TABLE_SHIFT) if self.routes else _NONE
 
     def starts_in(self, notes: Any, taken: int) -> pa.Int64Array:
         """Return the starts of records that are in the notes of a scan."""
@@ -301,16 +302,14 @@ class JsonScanner(Scanner):
         """Take consecutive records from a place on, up to an odd one; `ordinal` belongs to the first record."""
         taken, start, _, notes, identity = self.native.scan(data, place, -1, ordinal)
         ends = int.from_bytes(memoryview(notes)[taken * _LONG_BYTES :], "little") or len(data)
-        tables = self.tables_in(notes, taken) if self.routes else None
-        return ScanResult(taken, start, ends, identity, self.starts_in(notes, taken), tables)
+        return ScanResult(taken, start, ends, identity, self.starts_in(notes, taken), self.tables_in(notes, taken))
 
     def scan_spans(self, data: bytes, spans: array[int], first: int, ordinal: int) -> ScanResult:
         """Take records from the record `first` on, up to an odd one; in `spans`, starts and ends alternate."""
         taken, start, _, notes, identity = self.native.scan_spans(data, spans, first, ordinal)
         place = 2 * (first + taken)
         end = spans[place + 1] if place < len(spans) else len(data)
-        tables = self.tables_in(notes, taken) if self.routes else None
-        return ScanResult(taken, start, end, identity, self.starts_in(b"", 0), tables)
+        return ScanResult(taken, start, end, identity, _NONE, self.tables_in(notes, taken))
 
 
 class OddRecord(NamedTuple):
@@ -355,7 +354,7 @@ class Scanning(ABC):
         """Bind a table to an identity without one of its records; return False if that is impossible."""
         return False
 
-    def know_tables(self, tables: pa.Int64Array | None) -> None:  # noqa: B027 - only a router needs them
+    def know_tables(self, tables: pa.Int64Array) -> None:  # noqa: B027 - only a router needs them
         """Store the numbers of the tables of records that the scanner took."""
 
     def know_starts(self, starts: pa.Int64Array) -> None:  # noqa: B027 - only a reader needs them

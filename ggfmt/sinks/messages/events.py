@@ -81,11 +81,16 @@ def _store(event: EventHandlerConfig, config: HandlerConfig, group: str) -> Loca
     authority = f"{bucket}@{event.account}.dfs.core.windows.net" if scheme == "abfss" else bucket
     region = f"?region={event.region}" if scheme == "s3" and event.region else ""
     given = f"{scheme}://{authority}/{region}"
+    return opened(given, f"the store of `{key}`")
+
+
+def opened(given: str, what: str) -> Location:
+    """Return the location of an output, which a message calls `what`. Raises: UsageError GG506 if it is none."""
     try:
         root = Location.of(given)
         root.file_system()
     except OSError as error:
-        message = f"the store of `{key}` cannot be opened: {error}"
+        message = f"{what} cannot be opened: {error}"
         raise UsageError(Diagnostic("GG506", message, Span(file=given), getattr(error, "help", None))) from None
     return root
 

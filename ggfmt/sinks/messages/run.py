@@ -172,8 +172,7 @@ class MessageSink(Sink[Job, MessageOutcome, RunResult]):
 
     def collect(self, run: Run, job: Job, outcomes: list[MessageOutcome]) -> None:
         if job.selection:
-            names = {table for outcome in outcomes for table, _ in outcome.operations}
-            run.check_selection(names.union(*(outcome.skipped for outcome in outcomes)))
+            run.check_selection({name for outcome in outcomes for name in (*outcome.names, *outcome.skipped)})
         run.tracker.set_operations(sum(outcome.operations.total() for outcome in outcomes))
         # A stream is joined as it is written.
         joiner = None if self.streamed else run.runner

@@ -14,9 +14,9 @@ from ggfmt.config.lint.releases import ReleaseFinding
 from ggfmt.config.refusals import layout_refusals
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span, UsageError
 from ggfmt.engine import RunRequest
-from ggfmt.location import Location, remedy, write_problem
+from ggfmt.location import remedy, write_problem
 from ggfmt.options.value_types import Replacements
-from ggfmt.sinks.messages.events import BELOW, with_stages
+from ggfmt.sinks.messages.events import BELOW, opened, with_stages
 from ggfmt.sinks.messages.layout import Layout
 from ggfmt.sinks.messages.pipeline import HandlerOutput, HandlerSettings
 
@@ -61,12 +61,7 @@ def make_targets(settings: RunSettings) -> list[HandlerOutput]:
             help = f"give `-o DIR` or set `gg.handler.{config.name}.rootFilePath`"
             problems.append(Diagnostic("GG109", message, help=help))
             continue
-        try:
-            root = Location.of(given)
-            root.file_system()
-        except OSError as error:
-            message = f"the output cannot be opened: {error}"
-            raise UsageError(Diagnostic("GG506", message, Span(file=given), getattr(error, "help", None))) from None
+        root = opened(given, "the output")
         own = HandlerSettings.of(config, settings.run_options)
         layout = chosen_layout(config, settings.run_options)
         output = HandlerOutput(own, root, handler.max_file_size, layout, handler.schema_file_path)
