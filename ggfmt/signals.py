@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import Any, TypeVar
@@ -123,24 +123,26 @@ def deferred() -> Iterator[None]:
 class JobEnd:
     """The end of a job of another thread, which an interrupt does not prevent.
 
-    Locks of `threading` are partly code of Python, which an interrupt leaves locked. The queue here is code of C.
+    Locks of `threading` are partly code of Python, which an interrupt leaves locked. The queue here is code of C, and
+    only wakes who waits, as an interrupt may come just after its item is taken.
     """
 
     def __init__(self, job: Future[Any]) -> None:
         self._ends: SimpleQueue[None] = SimpleQueue()
         self._has_come = False
         with deferred():
-            job.add_done_callback(lambda _: self._ends.put(None))
+            job.add_done_callback(self._end)
+
+    def _end(self, _: Future[Any]) -> None:
+        self._has_come = True
+        self._ends.put(None)
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait for the end, for some seconds at most; return whether it has come."""
         if not self._has_come:
-            try:
+            with suppress(Empty):
                 self._ends.get(timeout=seconds)
-            except Empty:
-                return False
-            self._has_come = True
-        return True
+        return self._has_come
 
 
 def call_on(threads: Executor, function: Callable[..., T], *arguments: Any, **named: Any) -> T:

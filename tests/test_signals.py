@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 
 import pytest
 from _pytest.mark import ParameterSet
@@ -336,6 +337,22 @@ def test_an_interrupt_while_a_job_is_awaited_does_not_stop_the_job() -> None:
     finally:
         signal.signal(signal.SIGALRM, before)
     assert interrupts == 300
+
+
+def test_an_interrupt_as_a_job_ends_does_not_hide_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted(SimpleQueue[None]):
+        def get(self, block: bool = True, timeout: float | None = None) -> None:
+            super().get(block, timeout)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(signals, "SimpleQueue", Interrupted)
+    with ThreadPoolExecutor(1) as threads:
+        going = threading.Event()
+        ended = signals.JobEnd(threads.submit(going.wait, 60))
+        threading.Timer(0.05, going.set).start()
+        with pytest.raises(KeyboardInterrupt):
+            ended.wait(60)
+    assert ended.wait(0)
 
 
 PRINTING = {

@@ -171,10 +171,8 @@ class Scanner:
         self.routes = True
 
     def tables_in(self, notes: Any, taken: int) -> pa.Int64Array:
-        """Return the numbers of the tables of records that are in the notes of a scan; none unless the scanner routes.
-
-        The number is 0 for a record without a table, else one more than the number that the kernel gave to the table.
-        """
+        """Return for records in the notes of a scan one more than the number of the table, 0 for a record without one.
+        There are none unless the scanner routes."""
         return pc.shift_right(columns.scanned_int64s(notes, taken), _TABLE_SHIFT) if self.routes else _NONE
 
     def starts_in(self, notes: Any, taken: int) -> pa.Int64Array:

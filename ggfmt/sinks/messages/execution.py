@@ -40,8 +40,7 @@ def task_of(job: Job) -> Callable[[Split, int], MessageOutcome]:
 
 
 def run_split(job: Job, split: Split, attempt: int) -> MessageOutcome:
-    outcome = MessageOutcome(split.ordinal)
-    return in_task(job, job.staging.values(), outcome, lambda: _Task(job, split, attempt).run())
+    return in_task(job, job.staging.values(), MessageOutcome(split.ordinal), lambda: _Task(job, split, attempt).run())
 
 
 # Rejects of a task for which ggfmt tries other formats, which takes longer than to set a record aside.
