@@ -24,6 +24,7 @@ LAYERS: dict[str, set[str]] = {
     "cores": set(),
     "diagnostics": set(),
     "java": set(),
+    "kafka": {"diagnostics", "java"},
     "model": {"arrow"},
     "logs": {"java"},
     "docs": set(),
@@ -44,12 +45,13 @@ LAYERS["formats"] = LAYERS["columnar"] | {"columnar"}
 LAYERS["definitions"] = LAYERS["formats"] | {"formats"}
 LAYERS["config"] = LAYERS["definitions"] | {"definitions"}
 LAYERS["commit"] = LAYERS["columnar"] | {"columnar", "location", "signals"}
-LAYERS["reading"] = LAYERS["config"] | {"commit", "config", "cores", "location", "scratch", "signals", "unused_modules"}
+LAYERS["reading"] = LAYERS["config"] | {"commit", "config", "cores", "kafka", "location"}
+LAYERS["reading"] |= {"scratch", "signals", "unused_modules"}
 LAYERS["engine"] = LAYERS["reading"] | {"reading"}
 LAYERS["sinks"] = LAYERS["engine"] | {"engine", "version"}
 LAYERS["rowfiles"] = LAYERS["commit"] | {"commit"}
 LAYERS["comparison"] = LAYERS["sinks"] | {"rowfiles", "sinks", "summary"}
-LAYERS["doctor"] = {"diagnostics", "kernels", "location", "spark", "version"}
+LAYERS["doctor"] = {"diagnostics", "kafka", "kernels", "location", "spark", "version"}
 LAYERS["frames"] = LAYERS["sinks"] | {"sinks", "spark"}
 LAYERS["rows"] = (LAYERS["frames"] - {"sinks"}) | {"frames", "rowfiles"}
 LAYERS["render"] = LAYERS["comparison"] | {"comparison", "doctor", "docs", "logs", "signals"}
@@ -84,6 +86,7 @@ LIBRARIES: dict[str, set[str]] = {
     "adbc_driver_postgresql": {"comparison.database"},
     "pymysql": {"comparison.sql_database"},
     "sqlalchemy": {"comparison.sql_database"},
+    "confluent_kafka": {"kafka"},
     "tomli": {"config.settings_file"},
     "deltalake": {"rows.targets.delta"},
     "pyiceberg": {"rows.targets.iceberg"},

@@ -1,0 +1,1 @@
+"""Kafka: addresses of brokers and topics, clients with their settings, and schema registries."""
