@@ -18,6 +18,7 @@ PyObject *kernel_count(PyObject *module, PyObject *args);
 PyObject *kernel_occurrences(PyObject *module, PyObject *args);
 PyObject *kernel_envelopes(PyObject *module, PyObject *args);
 PyObject *kernel_differ(PyObject *module, PyObject *args);
+PyObject *kernel_partitions(PyObject *module, PyObject *args);
 PyObject *kernel_csv_rows(PyObject *module, PyObject *args);
 PyObject *kernel_csv_to_json(PyObject *module, PyObject *args);
 PyObject *kernel_seed_hashes(PyObject *module, PyObject *seed);
@@ -42,6 +43,7 @@ static PyMethodDef functions[] = {
     {"count", kernel_count, METH_VARARGS, "count(texts, parts, wholes) -> how many values hold each part, and are each whole"},
     {"occurrences", kernel_occurrences, METH_VARARGS, "occurrences(data, text) -> how often a text stands in data"},
     {"envelopes", kernel_envelopes, METH_VARARGS, "envelopes(data, place, most) -> spans of envelopes of Qlik Replicate"},
+    {"partitions", kernel_partitions, METH_VARARGS, "partitions(keys, count) -> the partition (int32) of each key; see partition.c"},
     {"csv_rows", kernel_csv_rows, METH_VARARGS, "csv_rows(data, place, more, most, delimiter, quote, backslash) -> (spans, place)"},
     {"csv_to_json", kernel_csv_to_json, METH_VARARGS, "csv_to_json(...) -> (text, ends) of rows; see csv_rows.c"},
     {"seed_hashes", kernel_seed_hashes, METH_O, "seed_hashes(seed): of all hashes, before the first of them"},

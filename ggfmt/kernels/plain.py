@@ -229,6 +229,24 @@ def envelopes(data: bytes, place: int, most: int) -> bytes:
     return b""
 
 
+def partitions(keys: Any, count: int) -> bytes:
+    """Return the partitions (int32) that Kafka's Java producer chooses for keys; of a NULL any number."""
+    hashes = (0 if key is None else _murmur2(key) for key in keys.to_pylist())
+    return array("i", ((number & 0x7FFFFFFF) % count for number in hashes)).tobytes()
+
+
+def _murmur2(data: bytes) -> int:
+    factor, mask, end = 0x5BD1E995, 0xFFFFFFFF, len(data) & ~3
+    found = 0x9747B28C ^ len(data)
+    for (word,) in struct.iter_unpack("<I", data[:end]):
+        word = word * factor & mask
+        found = found * factor & mask ^ (word ^ word >> 24) * factor & mask
+    if data[end:]:
+        found = (found ^ int.from_bytes(data[end:], "little")) * factor & mask
+    found = (found ^ found >> 13) * factor & mask
+    return found ^ found >> 15
+
+
 def csv_rows(
     data: bytes, place: int, more: bool, most: int, delimiter: str, quote: str, backslash: bool
 ) -> tuple[bytes, int]:
