@@ -210,6 +210,17 @@ class UnknownValue(Piece):
 
 
 @dataclass(frozen=True)
+class OfOperation(Piece):
+    """A keyword of a single operation, with its argument."""
+
+    keyword: str
+    argument: str | None = None
+
+    def show(self, context: NameContext) -> str:
+        raise AssertionError("names of files have no keyword of one operation")
+
+
+@dataclass(frozen=True)
 class Wrapper(Piece):
     inner: tuple[Piece, ...]
 
@@ -217,13 +228,18 @@ class Wrapper(Piece):
     def within(self) -> tuple[Piece, ...]:
         return self.inner
 
+    @abstractmethod
+    def change(self, text: str) -> str: ...
+
+    def show(self, context: NameContext) -> str:
+        return self.change(render_pieces(self.inner, context))
+
 
 @dataclass(frozen=True)
 class Case(Wrapper):
     upper: bool
 
-    def show(self, context: NameContext) -> str:
-        text = render_pieces(self.inner, context)
+    def change(self, text: str) -> str:
         return text.upper() if self.upper else text.lower()
 
 
@@ -234,8 +250,7 @@ class Substring(Wrapper):
     start: int
     end: int | None
 
-    def show(self, context: NameContext) -> str:
-        text = render_pieces(self.inner, context)
+    def change(self, text: str) -> str:
         end = len(text) if self.end is None else self.end
         return text[self.start : end] if self.start <= end <= len(text) else text
 
@@ -244,8 +259,8 @@ class Substring(Wrapper):
 class Regex(Wrapper):
     replacement: Replacement
 
-    def show(self, context: NameContext) -> str:
-        return self.replacement.apply(render_pieces(self.inner, context))
+    def change(self, text: str) -> str:
+        return self.replacement.apply(text)
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -272,8 +287,8 @@ _DEFAULT_MASK = "yyyy-MM-dd_HH-mm-ss.SSS"
 _ENDING = re.compile(r"\.(?=[0-9]*[A-Za-z])[A-Za-z0-9]{1,20}$")
 _ROOTED = re.compile(r"[/\\]|[A-Za-z]:|[A-Za-z][A-Za-z0-9+.-]*://")
 
-# Keywords of a single operation; a file contains many operations.
-_OF_AN_OPERATION = ("primaryKeys", "position", "opType", "opTimestamp", "xid", "csn", "token", "null")
+# Keywords of a single operation, in templates for messages; a file contains many operations.
+OF_AN_OPERATION = ("primaryKeys", "position", "opType", "opTimestamp", "xid", "csn", "token", "null")
 
 
 @dataclass(frozen=True)
@@ -320,11 +335,18 @@ def _numbered(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
 
 
 def parse_template(text: str) -> NameTemplate:
-    """Parse a template; InvalidValueError says what is wrong."""
-    return NameTemplate(text, _pieces(text))
+    """Parse a template for names of files; InvalidValueError says what is wrong."""
+    template = NameTemplate(text, parse_pieces(text))
+    for piece in template.all():
+        if isinstance(piece, OfOperation):
+            place = re.search(rf"\$\{{\s*{piece.keyword}[^}}]*}}?", text, re.IGNORECASE)
+            message = f"names `${{{piece.keyword}}}`, which is of one operation: a file holds many"
+            help = "name files by the table, by the time, or by what `partitioner` divides them"
+            raise InvalidValueError(message, help, place and place[0])
+    return template
 
 
-def _pieces(text: str) -> tuple[Piece, ...]:
+def parse_pieces(text: str) -> tuple[Piece, ...]:
     pieces: list[Piece] = []
     at = 0
     while (start := text.find("${", at)) >= 0:
@@ -372,15 +394,12 @@ def _closing(text: str, start: int) -> int:
 
 def _piece(name: str, arguments: list[str]) -> Piece:
     folded = name.lower()
-    found = next((known for known in (*_OF_AN_OPERATION, *UNKNOWN_VALUES, *_KEYWORDS) if known.lower() == folded), None)
-    if found in _OF_AN_OPERATION:
-        message = f"names `${{{found}}}`, which is of one operation: a file holds many"
-        raise InvalidValueError(message, "name files by the table, by the time, or by what `partitioner` divides them")
+    found = next((known for known in (*UNKNOWN_VALUES, *_KEYWORDS) if known.lower() == folded), None)
     if found in UNKNOWN_VALUES:
         return UnknownValue(found)
     if found is None:
         near = suggestion(name, [*_KEYWORDS, *UNKNOWN_VALUES])
-        help = f"keywords are {list_names(_KEYWORDS)}"
+        help = f"keywords are {list_names(name for name in _KEYWORDS if name not in OF_AN_OPERATION)}"
         raise InvalidValueError(f"has no keyword `${{{visible(name)}}}`", f"{help}; {near}" if near else help)
     minimum, maximum, make = _KEYWORDS[found]
     if not minimum <= len(arguments) <= maximum:
@@ -420,7 +439,7 @@ def _substring(_: str, arguments: list[str]) -> Piece:
         raise InvalidValueError("has a `${substring[]}` without whole numbers", _EXAMPLES["substring"])
     start, end = (*map(int, bounds), None)[:2]
     assert start is not None
-    return Substring(_pieces(arguments[0]), start, end)
+    return Substring(parse_pieces(arguments[0]), start, end)
 
 
 def _regex(_: str, arguments: list[str]) -> Piece:
@@ -429,7 +448,7 @@ def _regex(_: str, arguments: list[str]) -> Piece:
     from ggfmt.java.replacement import Replacement
 
     try:
-        return Regex(_pieces(arguments[0]), Replacement(translate(arguments[1]), arguments[2]))
+        return Regex(parse_pieces(arguments[0]), Replacement(translate(arguments[1]), arguments[2]))
     except InvalidValueError as error:
         raise InvalidValueError(f"has a `${{regex[]}}` that {error}", error.help) from None
 
@@ -443,12 +462,14 @@ _KEYWORDS: dict[str, tuple[int, int, Callable[[str, list[str]], Piece]]] = {
     "currentTimestamp": (0, 1, lambda _, given: Timestamp(parse_date_format("".join(given) or _DEFAULT_MASK))),
     "staticMap": (1, 2, lambda name, given: StaticMap(_by_table(name, given[0]), given[1] if given[1:] else None)),
     "columnValue": (1, 3, _column_value),
-    "toLowerCase": (1, 1, lambda _, given: Case(_pieces(given[0]), upper=False)),
-    "toUpperCase": (1, 1, lambda _, given: Case(_pieces(given[0]), upper=True)),
+    "toLowerCase": (1, 1, lambda _, given: Case(parse_pieces(given[0]), upper=False)),
+    "toUpperCase": (1, 1, lambda _, given: Case(parse_pieces(given[0]), upper=True)),
     "substring": (2, 3, _substring),
     "regex": (3, 3, _regex),
+    **{name: (0, 0, lambda keyword, _: OfOperation(keyword)) for name in OF_AN_OPERATION},
+    "token": (1, 1, lambda keyword, given: OfOperation(keyword, trim(given[0]))),
 }
-KEYWORDS = frozenset(name.lower() for name in (*_KEYWORDS, *UNKNOWN_VALUES))
+KEYWORDS = (*_KEYWORDS, *UNKNOWN_VALUES)
 
 _EXAMPLES = {
     "staticMap": "write `${staticMap[S.T1=one,S.T2=two][others]}`",

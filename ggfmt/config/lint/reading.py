@@ -198,7 +198,7 @@ def check_broken_values(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
 
 def _starts_with_keyword(entry: Entry) -> bool:
     match = _LINE.match(entry.key)
-    return match is not None and re.split(r"[\[}]", match[0][2:])[0].lower() in KEYWORDS
+    return match is not None and re.split(r"[\[}]", match[0][2:])[0].lower() in map(str.lower, KEYWORDS)
 
 
 def find_template(entries: Sequence[Entry]) -> Template | None:
