@@ -131,23 +131,25 @@ class ChangeBatch:
             exists = pc.or_(self.before.exists_mask(len(self)), self.after.exists_mask(len(self)))
             return Image(self.after.columns, exists)
         delete = pc.equal(self.op, OpType.DELETE.value)
-        count = len(self)
-        columns = []
-        for old, new in zip(self.before.columns, self.after.columns, strict=True):
-            present = None
-            if old.present is not None or new.present is not None:
-                everywhere = pa.scalar(True)
-                present = pc.if_else(
-                    delete,
-                    everywhere if old.present is None else old.present,
-                    everywhere if new.present is None else new.present,
-                )
-            json = either(delete, old.json, new.json)
-            unavailable = either(delete, old.unavailable, new.unavailable)
-            values = pc.if_else(delete, old.values, new.values)
-            columns.append(ImageColumn(values, present, json=json, unavailable=unavailable))
-        exists = pc.if_else(delete, self.before.exists_mask(count), self.after.exists_mask(count))
-        return Image(tuple(columns), exists)
+        pairs = zip(self.before.columns, self.after.columns, strict=True)
+        exists = pc.if_else(delete, self.before.exists_mask(len(self)), self.after.exists_mask(len(self)))
+        return Image(tuple(_chosen(delete, old, new) for old, new in pairs), exists)
+
+    def row_column(self, place: int) -> ImageColumn:
+        """Return a column of the row image."""
+        old, new = self.before.columns[place], self.after.columns[place]
+        return new if old is new else _chosen(pc.equal(self.op, OpType.DELETE.value), old, new)
+
+
+def _chosen(where: pa.BooleanArray, one: ImageColumn, other: ImageColumn) -> ImageColumn:
+    """Return a column with the values of one column where a mask is true, else those of the other."""
+    present = None
+    if one.present is not None or other.present is not None:
+        masks = (pa.scalar(True) if column.present is None else column.present for column in (one, other))
+        present = pc.if_else(where, *masks)
+    json = either(where, one.json, other.json)
+    unavailable = either(where, one.unavailable, other.unavailable)
+    return ImageColumn(pc.if_else(where, one.values, other.values), present, json=json, unavailable=unavailable)
 
 
 def merge_in_order(batches: Sequence[ChangeBatch]) -> ChangeBatch:

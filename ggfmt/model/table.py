@@ -112,7 +112,7 @@ class TableDef:
 
     def with_keys(self, names: Sequence[str]) -> TableDef:
         """Return the definition with another primary key, in the same or another case; unclear names are ignored."""
-        columns = (self._column_of(name) for name in names)
+        columns = (self.column_of(name) for name in names)
         places: dict[str, int] = {}
         for place, name in enumerate(columns, 1):
             if name is not None:
@@ -122,9 +122,10 @@ class TableDef:
         )
 
     def not_in_key(self, names: Iterable[str]) -> list[str]:
-        return [name for name in names if self._column_of(name) not in self.primary_keys]
+        return [name for name in names if self.column_of(name) not in self.primary_keys]
 
-    def _column_of(self, name: str) -> str | None:
+    def column_of(self, name: str) -> str | None:
+        """Return the name of the column that a name means: the same, or the only one that differs in case."""
         if name in self.column_names:
             return name
         alike = [own for own in self.column_names if own.casefold() == name.casefold()]

@@ -78,10 +78,9 @@ class MetaValues:
         return _OF_BATCH[column.keyword](batch)
 
     def _key_values(self, batch: ChangeBatch) -> Piece:
-        image = batch.row_image()
         pieces: list[Piece] = []
         for place in self._keys:
-            column = image.columns[place]
+            column = batch.row_column(place)
             values = or_empty(column.values)
             if column.present is not None:
                 values = pc.if_else(column.present, values, "")
