@@ -3,19 +3,54 @@
 from __future__ import annotations
 
 import importlib
+import logging
+import re
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import MASK, Abend, Diagnostic, Span, UsageError, names_secret
 from ggfmt.kafka.address import SCHEME
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Producer
     from confluent_kafka.admin import AdminClient
+    from confluent_kafka.admin._metadata import ClusterMetadata
 
 SECONDS = 30.0  # that a broker may take for an answer
+_FAILING_SECONDS = 5.0  # while connections fail: a broker may be starting
+_SILENT_SECONDS = 15.0  # while nothing answers and nothing fails
+
+log = logging.getLogger("ggfmt.kafka")
+
+# What to do, by a word of librdkafka's reason.
+_HELPS = (
+    (r"resolve|not known", "check the name of the broker, and whether this machine can look it up"),
+    (
+        r"certificate",
+        "name the certificates of the authority by `ssl.truststore.type=PEM` and `ssl.truststore.location`",
+    ),
+    (r"SSL|TLS", "check `security.protocol`: this port may be one without TLS"),
+    (r"SASL|authenti|OIDC|token", "check `sasl.mechanism`, and the user and the password, which ggfmt does not show"),
+    (r"response size|Disconnected|APIVERSION", "check `security.protocol` and the port: the broker speaks otherwise"),
+    (r"authoriz", "ask for the right on the topic, the group or the transactional id"),
+    (r"", "check the host and the port, and whether the broker runs; `ggfmt doctor --kafka` checks more"),
+)
+_AROUND_REASON = re.compile(r"^\[thrd:[^\]]*\]: |/bootstrap(?=:)| \(after [0-9]+ms in state \w+.*\)$", re.DOTALL)
+_COMBINED = "Failed to create producer: "
+
+
+class LibraryLog:
+    """Takes the lines of librdkafka, which are for people who search for an error; keeps why a connection failed."""
+
+    reason = ""
+
+    def log(self, level: int, form: str, facility: str, client: str, text: str) -> None:
+        log.debug(form, facility, client, text)
+        if facility == "FAIL" or level >= logging.ERROR:
+            self.reason = _AROUND_REASON.sub("", text)
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,11 +67,11 @@ class ClientSettings:
     def config(self, **own: Any) -> dict[str, Any]:
         """Return a configuration of librdkafka; `own` has names with `_` for `.`, and wins."""
         named = {name.replace("_", "."): value for name, value in own.items()}
-        return {**self.properties, "bootstrap.servers": self.brokers, **named}
+        return {"logger": LibraryLog(), **self.properties, "bootstrap.servers": self.brokers, **named}
 
-    def admin(self) -> AdminClient:
+    def admin(self, **own: Any) -> AdminClient:
         """Return an admin client, which must outlive the futures that it makes."""
-        client: AdminClient = _library("confluent_kafka.admin").AdminClient(self.config())
+        client: AdminClient = _library("confluent_kafka.admin").AdminClient(self.config(**own))
         return client
 
     def producer(self, **own: Any) -> Producer:
@@ -49,6 +84,53 @@ class ClientSettings:
         fixed |= {"enable_partition_eof": True, "auto_offset_reset": "error", "allow_auto_create_topics": False}
         client: Consumer = _library("confluent_kafka").Consumer(self.config(**(fixed | own)))
         return client
+
+    def metadata(self) -> ClusterMetadata:
+        """Return brokers and topics. Abend GG571, with the reason, if no broker answers within some seconds."""
+        lines = LibraryLog()
+        admin = self.admin(logger=lines)
+        from confluent_kafka import KafkaException
+
+        start = time.monotonic()
+        while True:
+            try:
+                return admin.list_topics(timeout=1)
+            except KafkaException as error:
+                admin.poll(0)  # takes the lines
+                if time.monotonic() - start > (_FAILING_SECONDS if lines.reason else _SILENT_SECONDS):
+                    reason = lines.reason or reason_of(error)
+                    raise Abend(_unable(f"no broker answers: {reason}", self.shown)) from None
+
+    def topics(self) -> dict[str, int]:
+        """Return the number of partitions of each topic. Raises: as `metadata`."""
+        return {name: len(topic.partitions) for name, topic in self.metadata().topics.items()}
+
+    def refused(self) -> list[tuple[str | None, str]]:
+        """Return the names of properties that librdkafka refuses, each with the reason; None for a combination.
+
+        It connects to nothing. No reason has the value of a secret.
+        """
+        whole = self._refusal({**self.properties, "transactional.id": "ggfmt"})
+        if whole is None:
+            return []
+        found: list[tuple[str | None, str]] = []
+        for name, value in self.properties.items():
+            reason = self._refusal({name: value})
+            if reason is not None and not reason.startswith(_COMBINED):
+                found.append((name, reason))
+        return found or [(None, whole.removeprefix(_COMBINED))]
+
+    def _refusal(self, properties: Mapping[str, str]) -> str | None:
+        library = _library("confluent_kafka")
+        try:
+            library.Producer({**properties, "logger": LibraryLog()})
+        except (library.KafkaException, TypeError, ValueError) as error:
+            reason = reason_of(error).strip()
+            for name, value in properties.items():
+                if value and (names_secret(name) or name.endswith(".pem")):
+                    reason = reason.replace(value, MASK)
+            return reason
+        return None
 
 
 def _library(name: str) -> Any:
@@ -71,6 +153,14 @@ def kafka_errors_stop(shown: str) -> Iterator[None]:
 
 
 def kafka_error(error: Exception, shown: str) -> Diagnostic:
+    return _unable(f"Kafka: {reason_of(error)}", shown)
+
+
+def reason_of(error: Exception) -> str:
     found = error.args[0] if error.args else error
-    reason = found.str() if hasattr(found, "str") else str(found)
-    return Diagnostic("GG571", f"Kafka: {reason}", Span(file=shown))
+    return found.str() if hasattr(found, "str") else str(found)
+
+
+def _unable(message: str, shown: str) -> Diagnostic:
+    help = next(help for word, help in _HELPS if re.search(word, message))
+    return Diagnostic("GG571", message, Span(file=shown), help)
