@@ -304,6 +304,11 @@ def doctor(
     ] = None,
     spark_conf: Annotated[Properties, options.SPARK_CONF] = None,
     java_home: Annotated[str | None, options.JAVA_HOME] = None,
+    kafka: Annotated[str | None, Option(metavar="BROKER", panel="Kafka", help="Also check this cluster.")] = None,
+    producer_config: Annotated[Path | None, options.PRODUCER_CONFIG] = None,
+    schema_registry: Annotated[
+        str | None, Option(metavar="URL", panel="Kafka", help="Also check this schema registry.")
+    ] = None,
     class_archive: Annotated[bool, Option(help="Make the class archive, with which Spark starts faster.")] = False,
     output_format: Annotated[
         OutputFormat, Option(panel="Display", help="Format of the findings."), OldName("json", "json")
@@ -317,6 +322,8 @@ def doctor(
 
     `ggfmt doctor --class-archive`
 
+    `ggfmt doctor --kafka broker:9092 --producer-config producer.properties`
+
     `ggfmt doctor --output-format json`
 
     With `--master`, the command also reports what every executor has. Only `--class-archive` changes anything. Ends
@@ -329,6 +336,14 @@ def doctor(
     from ggfmt.spark.target import SparkSettings
 
     findings = examine(SparkSettings(master, pairs(spark_conf, "`--spark-conf`"), java_home), archive=class_archive)
+    if kafka is not None:
+        from ggfmt.config.kafka_producer import producer_properties
+        from ggfmt.doctor.kafka import ask_kafka
+        from ggfmt.kafka.address import is_kafka, parse_address
+
+        given = None if producer_config is None else str(producer_config)
+        address = parse_address(kafka if is_kafka(kafka) else f"kafka://{kafka}")
+        findings += ask_kafka(address, producer_properties(None, (), (), given, os.environ), schema_registry)
     if output_format == "json":
         write_text(findings_json(findings), sys.stdout)
     else:

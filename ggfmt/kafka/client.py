@@ -36,7 +36,7 @@ _HELPS = (
     (r"SASL|authenti|OIDC|token", "check `sasl.mechanism`, and the user and the password, which ggfmt does not show"),
     (r"response size|Disconnected|APIVERSION", "check `security.protocol` and the port: the broker speaks otherwise"),
     (r"authoriz", "ask for the right on the topic, the group or the transactional id"),
-    (r"", "check the host and the port, and whether the broker runs; `ggfmt doctor --kafka` checks more"),
+    (r"", "check the host and the port, and whether the broker runs"),
 )
 _AROUND_REASON = re.compile(r"^\[thrd:[^\]]*\]: |/bootstrap(?=:)| \(after [0-9]+ms in state \w+.*\)$", re.DOTALL)
 _COMBINED = "Failed to create producer: "
@@ -71,18 +71,18 @@ class ClientSettings:
 
     def admin(self, **own: Any) -> AdminClient:
         """Return an admin client, which must outlive the futures that it makes."""
-        client: AdminClient = _library("confluent_kafka.admin").AdminClient(self.config(**own))
+        client: AdminClient = library("confluent_kafka.admin").AdminClient(self.config(**own))
         return client
 
     def producer(self, **own: Any) -> Producer:
-        client: Producer = _library("confluent_kafka").Producer(self.config(**own))
+        client: Producer = library("confluent_kafka").Producer(self.config(**own))
         return client
 
     def consumer(self, **own: Any) -> Consumer:
         """Return a consumer that commits no offsets and reads committed messages alone."""
         fixed = {"group_id": "ggfmt", "enable_auto_commit": False, "isolation_level": "read_committed"}
         fixed |= {"enable_partition_eof": True, "auto_offset_reset": "error", "allow_auto_create_topics": False}
-        client: Consumer = _library("confluent_kafka").Consumer(self.config(**(fixed | own)))
+        client: Consumer = library("confluent_kafka").Consumer(self.config(**(fixed | own)))
         return client
 
     def metadata(self) -> ClusterMetadata:
@@ -121,10 +121,10 @@ class ClientSettings:
         return found or [(None, whole.removeprefix(_COMBINED))]
 
     def _refusal(self, properties: Mapping[str, str]) -> str | None:
-        library = _library("confluent_kafka")
+        api = library("confluent_kafka")
         try:
-            library.Producer({**properties, "logger": LibraryLog()})
-        except (library.KafkaException, TypeError, ValueError) as error:
+            api.Producer({**properties, "logger": LibraryLog()})
+        except (api.KafkaException, TypeError, ValueError) as error:
             reason = reason_of(error).strip()
             for name, value in properties.items():
                 if value and (names_secret(name) or name.endswith(".pem")):
@@ -133,7 +133,8 @@ class ClientSettings:
         return None
 
 
-def _library(name: str) -> Any:
+def library(name: str) -> Any:
+    """Return a module of the extra. Raises: UsageError GG571 without it."""
     try:
         return importlib.import_module(name)
     except ImportError:
