@@ -34,7 +34,10 @@ _HELPS = (
     ),
     (r"SSL|TLS", "check `security.protocol`: this port may be one without TLS"),
     (r"SASL|authenti|OIDC|token", "check `sasl.mechanism`, and the user and the password, which ggfmt does not show"),
-    (r"response size|Disconnected|APIVERSION", "check `security.protocol` and the port: the broker speaks otherwise"),
+    (
+        r"response size|Disconnected|APIVERSION",
+        "check `security.protocol` and the port: the broker speaks another protocol",
+    ),
     (r"authoriz", "ask for the right on the topic, the group or the transactional id"),
     (r"", "check the host and the port, and whether the broker runs"),
 )
@@ -49,7 +52,7 @@ class LibraryLog:
 
     def log(self, level: int, form: str, facility: str, client: str, text: str) -> None:
         log.debug(form, facility, client, text)
-        if facility == "FAIL" or level >= logging.ERROR:
+        if level >= (logging.INFO if facility == "FAIL" else logging.ERROR):
             self.reason = _AROUND_REASON.sub("", text)
 
 
@@ -95,10 +98,11 @@ class ClientSettings:
         while True:
             try:
                 return admin.list_topics(timeout=1)
-            except KafkaException as error:
+            except KafkaException:
                 admin.poll(0)  # takes the lines
-                if time.monotonic() - start > (_FAILING_SECONDS if lines.reason else _SILENT_SECONDS):
-                    reason = lines.reason or reason_of(error)
+                seconds = _FAILING_SECONDS if lines.reason else _SILENT_SECONDS
+                if time.monotonic() - start > seconds:
+                    reason = lines.reason or f"timed out after {seconds:.0f} seconds"
                     raise Abend(_unable(f"no broker answers: {reason}", self.shown)) from None
 
     def topics(self) -> dict[str, int]:
