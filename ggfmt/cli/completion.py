@@ -74,7 +74,7 @@ def masters(incomplete: str) -> _Offers:
 
 
 def settings(ctx: typer.Context, incomplete: str) -> _Offers:
-    from ggfmt.config.handler_options import HandlerOptions, RunOptions
+    from ggfmt.config.handler_options import HandlerOptions, KafkaOptions, RunOptions
     from ggfmt.config.symbols import format_spec
     from ggfmt.formats import FORMATS
 
@@ -85,7 +85,7 @@ def settings(ctx: typer.Context, incomplete: str) -> _Offers:
     offers: dict[str, str] = {}
     for name, chosen in (known or {"out": None}).items():
         handler = f"gg.handler.{name}."
-        offers |= _lines(handler, (format_spec(), *HandlerOptions.specs()))
+        offers |= _lines(handler, (format_spec(), *HandlerOptions.specs(), *KafkaOptions.specs()))
         for format in (chosen,) if chosen in FORMATS else FORMATS:
             offers |= _lines(f"{handler}format.", FORMATS[str(format)].options.specs())
     offers |= _lines("ggfmt.", RunOptions.specs())

@@ -6,7 +6,8 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from ggfmt.config.handler_options import OF_FILE_WRITER, HandlerOptions, RunOptions
+from ggfmt.config.handler_options import OF_FILE_WRITER, HandlerOptions, KafkaOptions, RunOptions
+from ggfmt.config.handler_types import HANDLER_TYPES, KAFKA_TYPES
 from ggfmt.config.symbols import format_spec
 from ggfmt.formats.api.format import Format
 from ggfmt.options.reference import sentence
@@ -44,12 +45,15 @@ def handler_file(format: Format) -> str:
     if below:
         of_format = {"format": chosen, **of_format}
     handler, own = ({spec.name: spec for spec in options.specs()} for options in (HandlerOptions, RunOptions))
+    type = HANDLER_TYPES.get(format.handler_type) if format.handler_type in KAFKA_TYPES else None
+    kafka = {spec.name: spec for spec in KafkaOptions.specs() if type is not None and type.has(spec.name)}
     parts = [
         _opening(format, name),
         f"gg.handlerlist={name}\n",
         "# The handler\n",
         *_properties(prefix, handler, proposed, format.since),
-        *_others(prefix, proposed, {**handler, **of_format}),
+        *(["# Messages in Kafka\n"] if kafka else ()),
+        *_properties(prefix, kafka, proposed, format.since),
         "# The format\n",
         *_properties(prefix, of_format, proposed, format.since),
         "# ggfmt itself\n",
@@ -111,12 +115,6 @@ def _opening(format: Format, name: str) -> str:
         "A value loses the blanks around it, line ends among them; CDATA[...] keeps them."
     )
     return _comment(about) + _comment(reading)
-
-
-def _others(prefix: str, proposed: Mapping[str, str], known: Mapping[str, OptionSpec]) -> Iterator[str]:
-    lines = [f"{prefix}{name}={value}\n" for name, value in proposed.items() if name not in known]
-    if lines:
-        yield f"# GoldenGate requires these; ggfmt does nothing with them.\n\n{''.join(lines)}"
 
 
 def _properties(

@@ -12,6 +12,7 @@ from ggfmt.config.properties import Entry
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.goldengate.options import CODECS
 from ggfmt.java.text import trim
+from ggfmt.options.message_templates import MessageTemplate
 from ggfmt.options.releases import DEFAULT_RELEASE, RELEASES
 from ggfmt.options.spec import Options, choice, option, switch
 from ggfmt.options.templates import FileNameTemplate, GroupName, HexBytes, NameTemplate, PathTemplate, UnknownValue
@@ -102,6 +103,39 @@ class HandlerOptions(Options):
     partitioner: Keys = ()  # from the properties `partitioner.<TABLE>`, which have no fixed name
 
 
+@dataclass(frozen=True)
+class KafkaOptions(Options):
+    """The properties of `KAFKA_TYPES` that a run to Kafka applies, as texts; in a run to files they have no effect."""
+
+    topic_mapping_template: str | None = option(
+        MessageTemplate(),
+        None,
+        "In Kafka, send messages to the topic of this template.",
+        since="12.3",
+        example="${fullyQualifiedTableName}",
+    )
+    key_mapping_template: str | None = option(
+        MessageTemplate(),
+        None,
+        "In Kafka, give messages the key of this template; with `${null}` they have none.",
+        since="12.3",
+        example="${primaryKeys}",
+    )
+    meta_headers_template: str | None = option(
+        Text(),
+        None,
+        "In Kafka, give messages these headers: a list of `${keyword[name]}`, as in `metaColumnsTemplate`.",
+        since="19.1",
+        example="${optype[op_type]},${position[pos]}",
+    )
+    schema_topic_name: str | None = option(
+        Text(), None, "In Kafka, send the schemas of tables to this topic too.", example="schemas"
+    )
+    kafka_producer_config_file: str | None = option(
+        Text(), None, "In Kafka, use the settings of this producer file.", example="producer.properties"
+    )
+
+
 # Options that GoldenGate has for the File Writer alone.
 OF_FILE_WRITER = ("bom", "eventHandler", "finalizeAction", "fileRenameMappingTemplate", "movePathMappingTemplate")
 
@@ -158,6 +192,7 @@ class HandlerConfig:
 
     `timestamp_mask`: `gg.format.timestamp`, or empty. `events`: the chain of its event handlers, in order. `entries`:
     the entry of every given property, by its name below the handler (`format.prettyPrint`); not compared by `==`.
+    `kafka`: None for a handler of another type.
     """
 
     name: str
@@ -167,6 +202,7 @@ class HandlerConfig:
     entries: Mapping[str, Entry] = field(default_factory=dict, compare=False, repr=False)
     timestamp_mask: str = ""
     events: tuple[EventHandlerConfig, ...] = ()
+    kafka: KafkaOptions | None = None
 
     @property
     def executed_handlers(self) -> tuple[EventHandlerConfig, ...]:

@@ -189,6 +189,9 @@ CHOOSING: tuple[str, ...] = ("filter",)
 
 FILE_WRITER = "filewriter"
 
+# Handlers of these types send messages to Kafka, as a run can do (`KafkaOptions`).
+KAFKA_TYPES = ("kafka", "kafkaconnect")
+
 # Handlers of these types write files; all others send messages, or write to databases.
 FILE_TYPES = ("hdfs", FILE_WRITER)
 

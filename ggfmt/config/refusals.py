@@ -79,7 +79,8 @@ def _no_mark(config: HandlerConfig, run_options: RunOptions) -> Iterator[Diagnos
 
 
 def variables(config: HandlerConfig, run_options: RunOptions) -> tuple[Mapping[str, str], list[Diagnostic]]:
-    found, lacking = variables_of(config.options, dict(run_options.variables), run_options.group_name, os.environ)
+    columns = getattr(config.options, "meta_columns_template", None) or ()
+    found, lacking = variables_of(columns, dict(run_options.variables), run_options.group_name, os.environ)
     if not lacking:
         return found, []
     help = "set `ggfmt.variables=NAME=VALUE,...`, or `ggfmt.groupName` for the name of the Replicat group"

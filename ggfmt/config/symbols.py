@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from ggfmt.config import goldengate_keys, handler_types
 from ggfmt.config.event_handlers import EVENT_HANDLER_TYPES, TARGETS
-from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerOptions, RunOptions
+from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerOptions, KafkaOptions, RunOptions
 from ggfmt.config.property_names import find_option
 from ggfmt.config.replacements import LIST_SPEC, TRANSFORM_SPECS, general_key, is_replacement
 from ggfmt.diagnostics.codes import CODES, Code
@@ -136,7 +136,7 @@ def _sections() -> tuple[tuple[str, Mapping[str, Sequence[OptionSpec]]], ...]:
     options = {name: (format.options.specs(), bool(format.handler_type)) for name, format in FORMATS.items()}
     return (
         (_FORMAT, {name: specs for name, (specs, of_handler) in options.items() if not of_handler}),
-        (HANDLER, {"": (format_spec(), *HandlerOptions.specs())}),
+        (HANDLER, {"": (format_spec(), *HandlerOptions.specs(), *KafkaOptions.specs())}),
         (HANDLER, {name: specs for name, (specs, of_handler) in options.items() if of_handler}),
         (_OWN, {"": RunOptions.specs()}),
         ("", {"": KEYS}),

@@ -12,7 +12,7 @@ from ggfmt.diagnostics.diagnostic import did_you_mean, list_names
 from ggfmt.java.text import InvalidValueError, visible
 from ggfmt.options import templates
 from ggfmt.options.templates import COUNTS, NameTemplate, OfOperation, Piece, parse_pieces
-from ggfmt.options.value_types import ValueType, unwrap_cdata
+from ggfmt.options.value_types import Text, ValueType, unwrap_cdata
 
 # Those that have a value in messages of a transaction as a whole; any other keyword then ends GoldenGate's run.
 OF_TRANSACTIONS = ("position", "opTimestamp", "emptyString", "groupName", "currentTimestamp", "null")
@@ -64,6 +64,7 @@ def parse_message_template(template: str) -> tuple[Piece, ...]:
 
     Raises: InvalidValueError also for a keyword without a value, and for `${null}` beside something else.
     """
+    template = Text().parse(template)
     known = set(map(str.lower, _KEYWORDS))
     for word, place in keywords(template):
         if word.lower() not in known:

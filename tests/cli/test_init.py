@@ -10,6 +10,7 @@ import pytest
 from places import ROOT
 
 from ggfmt.config.handler_file import handler_file, handler_name
+from ggfmt.config.handler_options import KafkaOptions
 from ggfmt.config.handlers import HandlerOptions, RunOptions, read_configuration
 from ggfmt.config.properties import read_properties
 from ggfmt.formats import FORMATS
@@ -107,6 +108,8 @@ def test_a_handler_file_lists_every_property_with_what_it_does_and_its_default(p
     below = "" if FORMATS[path.stem].handler_type else "format."
     specs |= {f"gg.handler.{name}.{below}{spec.name}": spec for spec in FORMATS[path.stem].options.specs()}
     specs |= {f"ggfmt.{spec.name}": spec for spec in RunOptions.specs()}
+    of_kafka = [] if below else [spec for spec in KafkaOptions.specs() if spec.name != "schemaTopicName"]
+    specs |= {f"gg.handler.{name}.{spec.name}": spec for spec in of_kafka}
     told = {}
     text = path.read_text(encoding="utf-8")
     for comment, key in re.findall(r"^((?:# .+\n)+)#?((?:gg\.handler\.|ggfmt\.)\S+?)=", text, re.MULTILINE):

@@ -13,6 +13,7 @@ from ggfmt.config.handler_options import (
     OF_FILE_WRITER,
     HandlerConfig,
     HandlerOptions,
+    KafkaOptions,
     is_partitioner,
     partitioner_property,
     read_partitioner,
@@ -102,7 +103,14 @@ class HandlerBuilder:
     def config(self) -> HandlerConfig | None:
         if self.format is None or self.options is None:
             return None
-        return HandlerConfig(self.name, self.format.name, self.options, self.handler, self.given, events=self.events)
+        entries, kafka = self.given, None
+        if self.type is not None and self.type.name in handler_types.KAFKA_TYPES:
+            entries = {**self.others, **self.given}
+            given = ((spec.attr, self.others.get(spec.name)) for spec in KafkaOptions.specs())
+            kafka = KafkaOptions(**{name: trim(entry.value) or None for name, entry in given if entry is not None})
+        return HandlerConfig(
+            self.name, self.format.name, self.options, self.handler, entries, events=self.events, kafka=kafka
+        )
 
     # The type
 

@@ -18,7 +18,7 @@ from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.names import TEMPLATE, Name
 from ggfmt.java.text import InvalidValueError, trim
 from ggfmt.options.releases import RELEASES, Metadata
-from ggfmt.options.spec import Options, option
+from ggfmt.options.spec import option
 from ggfmt.options.value_types import ValueType
 
 ALL_TOKENS, KEY_COLUMNS = "alltokens", "primarykeycolumns"  # a map and a list of texts; all others are texts
@@ -217,8 +217,8 @@ def metadata_names(options: Any, context: Context) -> list[Name]:
     return [Name(column.name, "a metadata field", set_by) for column in options.metadata(context)]
 
 
-def needs_tokens(options: Any) -> bool:
-    return any(column.keyword in _OF_TOKENS for column in options.meta_columns_template or ())
+def needs_tokens(columns: Sequence[MetaColumn] | None) -> bool:
+    return any(column.keyword in _OF_TOKENS for column in columns or ())
 
 
 # Names and keywords of the metadata fields in releases with fixed metadata. JSON and Avro always have the first five.
@@ -257,16 +257,17 @@ def fixed_columns(iso8601: bool, *names: str) -> tuple[MetaColumn, ...]:
 
 
 def variables_of(
-    options: Options, given: Mapping[str, str], group: str | None, system: Mapping[str, str]
+    columns: Sequence[MetaColumn], given: Mapping[str, str], group: str | None, system: Mapping[str, str]
 ) -> tuple[dict[str, str], list[str]]:
     """Return the values of the variables in a template by item, and the items without a value; `group`: of Replicat."""
     found: dict[str, str] = {}
     lacking = []
-    for column in getattr(options, "meta_columns_template", None) or ():
+    for column in columns:
         if column.keyword == "groupname":
             value = group
         elif column.keyword in VARIABLES:
-            value = given.get(column.argument, system.get(column.argument) if column.keyword == "sys" else None)
+            name = column.argument or ""
+            value = given.get(name, system.get(name) if column.keyword == "sys" else None)
         else:
             continue
         if value is None:

@@ -106,7 +106,7 @@ _OF_BATCH: dict[str, Callable[[ChangeBatch], pa.StringArray]] = {
 
 def template_projection(options: Any, by_image: bool) -> Projection:
     """Return what a format with a template needs, which shows both images or one."""
-    tokens = metacolumns.needs_tokens(options)
+    tokens = metacolumns.needs_tokens(options.meta_columns_template)
     if by_image:
         return Projection(tokens=tokens)
     handling = options.pk_update_handling

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from operator import itemgetter
 
@@ -15,22 +16,45 @@ from ggfmt.arrow.arrays import as_strings, non_null_values
 from ggfmt.columnar.metadata import Clock
 from ggfmt.columnar.pieces import join, join_binary
 from ggfmt.columnar.strings import rows_where
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.config.goldengate_keys import listing
+from ggfmt.config.handler_options import HandlerConfig, RunOptions
+from ggfmt.config.handler_types import KAFKA_TYPES
+from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span
+from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.goldengate import metacolumns
 from ggfmt.formats.goldengate.metacolumns import MetaColumn
+from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.writing import MetaValues
 from ggfmt.java.text import InvalidValueError, TimeLimitError, time_limit, visible
 from ggfmt.model.change import OP_TYPES, ChangeBatch
 from ggfmt.model.table import TableDef
-from ggfmt.options.templates import ColumnValue, GroupName, NameContext, OfOperation, Piece, TableName, Wrapper
+from ggfmt.options.message_templates import of_one_operation, parse_message_template
+from ggfmt.options.templates import (
+    ColumnValue,
+    GroupName,
+    NameContext,
+    NameTemplate,
+    OfOperation,
+    Piece,
+    TableName,
+    Wrapper,
+)
 
 MAX_SECONDS = 10  # of processor time, for the templates of a batch
 _EPOCH = datetime(1970, 1, 1)
 _TOPIC = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,249}")
 
-# The metadata columns with the values of keywords.
+TOPIC, KEY, HEADERS = "topicMappingTemplate", "keyMappingTemplate", "metaHeadersTemplate"
+_OLD = ("topicName", "topicPartitioning")
+_OTHER_TYPE = "set it, with a `topicMappingTemplate` and a `keyMappingTemplate`"
+
+# Metadata columns whose bytes in a header are not known, and those that all operations of a transaction share.
+_NO_HEADERS = (metacolumns.ALL_TOKENS, metacolumns.KEY_COLUMNS)
+_OF_ALL = ("static", "groupname", *metacolumns.VARIABLES)
+
+# The metadata columns with the values of keywords, where their names differ.
 _META_COLUMNS = {
     "fullyQualifiedTableName": metacolumns.OBJECT_NAME,
     "catalogName": "catalog",
@@ -56,6 +80,65 @@ class AddressSettings:
     op_keys: tuple[str, ...] = OP_TYPES
     context: Context = field(default_factory=Context)
     by_transaction: bool = False
+
+    @classmethod
+    def of(cls, config: HandlerConfig, run_options: RunOptions, context: Context) -> AddressSettings:
+        """Return the settings of a handler. ConfigurationError GG577 if what it asks for has no known meaning."""
+
+        def refused(property: str, message: str, help: str | None) -> ConfigurationError:
+            place = config.place(property if property in config.entries else "type")
+            key = f"gg.handler.{config.name}.{property}"
+            return ConfigurationError(Diagnostic("GG577", f"`{key}` {message}", place, help))
+
+        given, group = config.kafka, run_options.group_name
+        if given is None:
+            raise refused("type", f"is none of {listing(KAFKA_TYPES)}, so that messages have no topics", _OTHER_TYPE)
+        old = next((property for property in _OLD if property in config.entries), None)
+        if old is not None:
+            message = "is of GoldenGate 12.2: which topics and partitions it chose is not known"
+            raise refused(old, message, f"remove it, and set {listing((TOPIC, KEY))}")
+        by_transaction = not FORMATS[config.format].handler_type and config.handler.mode == "tx"
+        pieces = []
+        for property, text in ((TOPIC, given.topic_mapping_template), (KEY, given.key_mapping_template)):
+            if not text:
+                raise refused(property, "is missing", "set it, as GoldenGate requires")
+            try:
+                parsed = parse_message_template(text)
+            except InvalidValueError as error:
+                raise refused(property, str(error), error.help) from None
+            within = list(NameTemplate(text, parsed).all())
+            of_one = (piece.keyword for piece in within if isinstance(piece, OfOperation) and property == TOPIC)
+            keyword = (of_one_operation(text) or next(of_one, None)) if by_transaction else None
+            if keyword is not None:
+                message = f"has `${{{keyword}}}`, which has no known value for the message of a transaction"
+                raise refused(property, message, f"set `gg.handler.{config.name}.mode=op`")
+            if not group and any(isinstance(piece, GroupName) for piece in within):
+                raise refused(property, "has `${groupName}`, which has no value", "set `ggfmt.groupName`")
+            pieces.append(parsed)
+        topic, key = pieces
+        if not topic:
+            raise refused(TOPIC, "is `${null}`, and a message without a topic cannot be sent", "write a name")
+        headers: tuple[MetaColumn, ...] = ()
+        try:
+            headers = metacolumns.Template().parse(given.meta_headers_template) if given.meta_headers_template else ()
+        except InvalidValueError as error:
+            raise refused(HEADERS, str(error), error.help) from None
+        for column in headers:
+            if column.keyword in _NO_HEADERS or (by_transaction and column.keyword not in _OF_ALL):
+                why = "for the message of a transaction" if by_transaction else "in a header"
+                raise refused(HEADERS, f"has `{column}`, which has no known value {why}", "remove it")
+        found, lacking = metacolumns.variables_of(headers, dict(run_options.variables), group, os.environ)
+        if lacking:
+            raise refused(HEADERS, f"has `{lacking[0]}`, which has no value", "set `ggfmt.variables=NAME=VALUE,...`")
+        words = op_keys(config.options) if hasattr(config.options, "insert_op_key") else OP_TYPES
+        context = replace(context, variables={**context.variables, **found})
+        return cls(topic, () if by_transaction else key, headers, group or "", words, context, by_transaction)
+
+    @property
+    def needs_tokens(self) -> bool:
+        pieces = NameTemplate("", (*self.topic, *self.key)).all()
+        columns = (_meta_column(piece) for piece in pieces if isinstance(piece, OfOperation))
+        return metacolumns.needs_tokens([*self.headers, *columns])
 
 
 @dataclass(frozen=True)
@@ -120,8 +203,7 @@ class Addressing:
         if piece.keyword == "primaryKeys" and not self._table.primary_keys:
             message = "`${primaryKeys}` has no value, because the table has no primary key"
             raise InvalidValueError(message, "define one with `--definitions`, or write another key, such as `${null}`")
-        keyword = _META_COLUMNS.get(piece.keyword, piece.keyword.lower())
-        values = self._values.of(MetaColumn(keyword, keyword, getattr(piece, "argument", None)), batch)
+        values = self._values.of(_meta_column(piece), batch)
         return values if isinstance(values, str) else join([values])
 
     def _column(self, piece: ColumnValue, batch: ChangeBatch) -> pa.StringArray:
@@ -143,6 +225,12 @@ class Addressing:
                 raise _errors(batch, f"column `{name}`, which a template names, {reason}", help, rows_where(where))
             values = pc.if_else(where, text, values)
         return as_strings(values)
+
+
+def _meta_column(piece: TableName | OfOperation) -> MetaColumn:
+    """Return the metadata column that has the value of a keyword."""
+    keyword = _META_COLUMNS.get(piece.keyword, piece.keyword.lower())
+    return MetaColumn(keyword, keyword, piece.argument if isinstance(piece, OfOperation) else None)
 
 
 def _checked(batch: ChangeBatch, topic: str | pa.StringArray) -> str | pa.StringArray:
