@@ -148,7 +148,9 @@ def _chosen_format(to: str | None, config: Sequence[str], stream: bool) -> Parse
     return entries_from_settings(made, CHOSEN)
 
 
-def input_settings(input_format: str, config: Path | None, options: Properties) -> tuple[str, WriterSettings]:
+def input_settings(
+    input_format: str, config: Path | None, options: Properties, schema_registry: Path | None = None
+) -> tuple[str, WriterSettings]:
     """Return the format of the input, and how it was written; UsageError GG565 for two formats."""
     from ggfmt.config.handlers import read_configuration
     from ggfmt.config.properties import entries_from_settings
@@ -166,7 +168,10 @@ def input_settings(input_format: str, config: Path | None, options: Properties) 
     given = entries_from_settings(lines(options))
     if given.diagnostics:
         raise argument_error("an input option is not NAME=VALUE", "for example `fieldDelimiter=|`")
-    return input_format, replace(source, given={entry.key: entry.value for entry in given.entries})
+    texts = {entry.key: entry.value for entry in given.entries}
+    if schema_registry is not None:
+        texts["schemaRegistry"] = os.fspath(schema_registry)
+    return input_format, replace(source, given=texts)
 
 
 def tables(definitions: Mapping[str, TableDef] | Paths, source: WriterSettings | None = None) -> dict[str, TableDef]:

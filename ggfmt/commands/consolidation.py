@@ -80,6 +80,7 @@ class ConsolidateRequest:
     input_format: Annotated[str, options.INPUT_FORMAT] = "auto"
     input_config: Annotated[Path | None, options.INPUT_CONFIG] = None
     input_options: Annotated[Properties, options.INPUT_OPTIONS] = None
+    schema_registry: Annotated[Path | None, options.SCHEMA_REGISTRY] = None
     definitions: Annotated[Mapping[str, TableDef] | Paths, options.DEFINITIONS] = None
     master: Annotated[
         str | None, Option(metavar="URL", panel="Spark", help="The Spark master; default local. `none`: without Spark.")
@@ -183,7 +184,9 @@ def run_consolidation(request: ConsolidateRequest) -> RowsManifest:
         arguments.check_choice("on_unfit", request.on_unfit, OnUnfit),  # type: ignore[arg-type]
         request.starts_empty,
     )
-    input_format, source = arguments.input_settings(request.input_format, request.input_config, request.input_options)
+    input_format, source = arguments.input_settings(
+        request.input_format, request.input_config, request.input_options, request.schema_registry
+    )
     settings = settings_from(request, ConsolidationSettings)(
         inputs=files,
         output=target,

@@ -103,6 +103,7 @@ class ConvertRequest:
     input_format: Annotated[str, options.INPUT_FORMAT] = "auto"
     input_config: Annotated[Path | None, options.INPUT_CONFIG] = None
     input_options: Annotated[Properties, options.INPUT_OPTIONS] = None
+    schema_registry: Annotated[Path | None, options.SCHEMA_REGISTRY] = None
     definitions: Annotated[Mapping[str, TableDef] | Paths, options.DEFINITIONS] = None
     settings: Annotated[Properties, options.SETTINGS] = None
     mode: Annotated[Mode, options.MODE] = "error"
@@ -163,7 +164,9 @@ def run_conversion(request: ConvertRequest) -> Result:
         request.config, request.settings, request.handlers, request.to, stream=target == STREAM
     )
     request.warn(configuration.diagnostics)
-    input_format, source = arguments.input_settings(request.input_format, request.input_config, request.input_options)
+    input_format, source = arguments.input_settings(
+        request.input_format, request.input_config, request.input_options, request.schema_registry
+    )
     settings = settings_from(request, RunSettings)(
         inputs=files,
         handlers=configuration.handlers,

@@ -45,6 +45,7 @@ class PreviewRequest:
     input_format: Annotated[str, options.INPUT_FORMAT] = "auto"
     input_config: Annotated[Path | None, options.INPUT_CONFIG] = None
     input_options: Annotated[Properties, options.INPUT_OPTIONS] = None
+    schema_registry: Annotated[Path | None, options.SCHEMA_REGISTRY] = None
     definitions: Annotated[Mapping[str, TableDef] | Paths, options.DEFINITIONS] = None
     settings: Annotated[Properties, options.SETTINGS] = None
     current_timestamp: Annotated[datetime | str | None, options.CURRENT_TIMESTAMP] = None
@@ -61,7 +62,9 @@ def run_preview(request: PreviewRequest) -> Preview:
     request.warn(configuration.diagnostics)
     if configuration.release is not None and not configuration.release.given:
         log.info("%s", visible(configuration.release.reason))
-    input_format, source = arguments.input_settings(request.input_format, request.input_config, request.input_options)
+    input_format, source = arguments.input_settings(
+        request.input_format, request.input_config, request.input_options, request.schema_registry
+    )
     settings = settings_from(request, PreviewSettings)(
         inputs=arguments.texts(request.inputs),
         handlers=configuration.handlers,
@@ -101,6 +104,7 @@ class SchemaRequest:
     _: KW_ONLY
     input_config: Annotated[Path | None, options.INPUT_CONFIG, After("input_format")] = None
     input_options: Annotated[Properties, options.INPUT_OPTIONS, After("input_config")] = None
+    schema_registry: Annotated[Path | None, options.SCHEMA_REGISTRY, After("input_options")] = None
     table: Annotated[str | Sequence[str] | None, options.TABLES, After("definitions")] = None
     exclude: Annotated[str | Sequence[str] | None, options.EXCLUDE, After("table")] = None
     warn: Annotated[Callable[[Sequence[Diagnostic]], None], PythonOnly()] = ignore_warnings
@@ -115,7 +119,9 @@ def make_schemas(request: SchemaRequest) -> list[SchemaFile]:
         configuration = arguments.configuration(request.config, request.settings, request.handlers, None)
         request.warn(configuration.diagnostics)
     kind = None if request.kind is None else arguments.check_choice("kind", request.kind, SchemaKind)
-    input_format, source = arguments.input_settings(request.input_format, request.input_config, request.input_options)
+    input_format, source = arguments.input_settings(
+        request.input_format, request.input_config, request.input_options, request.schema_registry
+    )
     definitions = arguments.tables(request.definitions, source)
     selection = arguments.selection(request.table, request.exclude)
     wanted = ScanRequest(arguments.texts(request.inputs), input_format, source, definitions, selection=selection)

@@ -41,6 +41,11 @@ INPUT_OPTIONS = Option(
     panel="Input",
     help="A property of the format that the input was written with.",
 )
+SCHEMA_REGISTRY = Option(
+    metavar="URL|DIR",
+    panel="Input",
+    help="The registry of Avro schemas with ids, or a directory of files `<id>.avsc`.",
+)
 ALLOW_EMPTY = Option(panel="Input", help="Also run without an input file.")
 CHECKPOINT = Option(
     metavar="DIR", panel="Input", help="Read only input that no earlier run with this DIR has read; add to the output."

@@ -158,6 +158,11 @@ class Options:
         specs = {spec.name: spec for spec in cls.specs()}
         return cls(**{specs[name].attr: specs[name].value(text) for name, text in texts.items()})
 
+    def to(self, other: type[T], **own: object) -> T:
+        """Return options of another class, with the values that both have, and others."""
+        shared = {item.name for item in fields(self)} & {item.name for item in fields(other)}  # type: ignore[arg-type]
+        return other(**{name: getattr(self, name) for name in shared}, **own)
+
     def non_defaults(self) -> Iterator[tuple[OptionSpec, Any]]:
         for spec in self.specs():
             value = getattr(self, spec.attr)

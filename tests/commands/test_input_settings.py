@@ -75,3 +75,8 @@ def test_options_whose_messages_no_reader_understands_are_refused(name: str, lin
     _, source = input_settings(name, None, lines)
     with pytest.raises(UsageError, match=code):
         with_defaults(source, name)
+
+
+def test_the_registry_of_schemas_is_an_option_of_the_format() -> None:
+    _, source = input_settings("debezium_avro", None, ["schemaRegistry=old", "table=S.T"], Path("avsc"))
+    assert source.given == {"schemaRegistry": "avsc", "table": "S.T"}

@@ -41,7 +41,7 @@ LAYERS: dict[str, set[str]] = {
     "spark": {"cores", "diagnostics", "kernels", "network", "scratch", "signals", "unused_modules"},
 }
 LAYERS["columnar"] = LAYERS["options"] | {"arrow", "kernels", "model", "options"}
-LAYERS["formats"] = LAYERS["columnar"] | {"columnar"}
+LAYERS["formats"] = LAYERS["columnar"] | {"columnar", "kafka"}
 LAYERS["definitions"] = LAYERS["formats"] | {"formats"}
 LAYERS["config"] = LAYERS["definitions"] | {"definitions", "kafka"}
 LAYERS["commit"] = LAYERS["columnar"] | {"columnar", "location", "signals"}
@@ -64,8 +64,6 @@ LAYERS["ggfmt"] = {"cli", "commands", "diagnostics", "frames", "rows", "version"
 # `goldengate` shares with its neighbors is beside them.
 SHARED = ("api", "avro", "json", "mysql", "connect", "records")
 
-DEBEZIUM_AVRO = ("formats.debezium.avro_read", "formats.debezium.avro_write")
-
 # Which modules may use a library; a name stands for all modules below it. pyarrow is for all but errors and options.
 LIBRARIES: dict[str, set[str]] = {
     "pyspark": {"spark", "frames", "rows"},
@@ -80,7 +78,8 @@ LIBRARIES: dict[str, set[str]] = {
         "formats.qlik.avro_read",
         "comparison.files",
         "rowfiles.writers",
-        *DEBEZIUM_AVRO,
+        "formats.connect.avro_write",
+        "formats.records.connect_avro",
     },
     "msgspec": {"columnar", "formats", "commit", "reading", "sinks", "definitions", "frames.stream", "rows.readers"},
     "adbc_driver_postgresql": {"comparison.database"},

@@ -383,7 +383,7 @@ def debezium(chance: random.Random) -> Case:
     else:
         number = zlib.crc32(json.dumps(envelope).encode()) >> 1
         Path(_registry.name, f"{number}.avsc").write_text(json.dumps(envelope), encoding="utf-8")
-        options = replace(options, schema_registry_directory=_registry.name)
+        options = replace(options, schema_registry=_registry.name)
         data = b"".join(b"\0" + number.to_bytes(4, "big") + datum(schema, event) for event in events)
     return Case("debezium_avro", data, WriterSettings(options), {}, chance.random() < 0.8, chance.random() < 0.4)
 

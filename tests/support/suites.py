@@ -29,7 +29,7 @@ SUITES = {
 }
 QUICK = "unit or contract"
 SLOW = frozenset((TESTS / "slow.txt").read_text(encoding="utf-8").splitlines()[1:])
-_STARTING = {"launch_gateway", "multiprocessing", "pty", "socket", "subprocess"}
+_STARTING = {"ThreadingHTTPServer", "launch_gateway", "multiprocessing", "pty", "socket", "subprocess"}
 _STARTS = {"subprocess.Popen", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "socket.connect"}
 
 

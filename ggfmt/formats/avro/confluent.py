@@ -9,28 +9,85 @@ from __future__ import annotations
 import json
 import os
 import re
+from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.java.text import InvalidValueError
+from ggfmt.kafka.registry import SchemaRegistry, is_url
+from ggfmt.model.table import TableDef
+from ggfmt.options.spec import Options, choice, option
+from ggfmt.options.value_types import Pairs, Text
 
 MARK = b"\0"
 HEAD_BYTES = 5
+CONTAINER, CONFLUENT = "container", "confluent"
 
 Schema = Any  # a parsed JSON document
 _NUMBERED = re.compile(r"0*([0-9]{1,10})\.avsc", re.ASCII)
 _HELP = "ggfmt skips the rest of the file: only the schema shows where a message ends"
 
 
-def head(number: int) -> bytes:
-    return MARK + number.to_bytes(4, "big")
+class SchemaIds(Pairs):
+    """The numbers of schemas by table."""
+
+    legal = "tables with the ids of their schemas, such as `S.ORDERS=7,S.LINES=8`"
+
+    def parse(self, text: str) -> tuple[tuple[str, str], ...]:
+        pairs = super().parse(text)
+        for _, number in pairs:
+            if not re.fullmatch("[0-9]{1,10}", number, re.ASCII) or int(number) >= 1 << 31:
+                raise InvalidValueError(f"cannot have the schema id `{number[:40]}`", f"give {self.legal}")
+        return pairs
+
+
+@dataclass(frozen=True)
+class FramedOptions(Options):
+    """The options of formats that write Confluent's wire format or object container files."""
+
+    file_framing: str = choice(
+        "The framing of messages in output files. ggfmt detects the framing of input files.",
+        (CONTAINER, "Avro object container files, like the sinks of Kafka Connect"),
+        (CONFLUENT, "before each message, a zero byte and its schema id"),
+        since="",
+    )
+    schema_registry: str = option(
+        Text(),
+        "",
+        "The schemas for Confluent's framing: the URL of a registry, or a local directory with files `<id>.avsc`.",
+        aliases=("schemaRegistryDirectory",),
+        example="./avsc",
+        since="",
+    )
+    schema_ids: tuple[tuple[str, str], ...] = option(
+        SchemaIds(),
+        (),
+        "For writing Confluent's framing: the schema ids of tables whose schemas the registry lacks.",
+        example="GG.TCUSTORD=7",
+        since="",
+    )
+
+    def head(self, table: TableDef, schema: Schema) -> bytes | Diagnostic:
+        """Return what precedes each message of a table in files, by the options and the registry."""
+        if self.file_framing == CONTAINER:
+            return b""
+        given = dict(self.schema_ids)
+        text = given.get(table.full_name, given.get(table.name))
+        number = (
+            registry(self.schema_registry).number_of(schema, f"{table.full_name}-value") if text is None else int(text)
+        )
+        if isinstance(number, Diagnostic):
+            return number.at(table=table.full_name)
+        return MARK + number.to_bytes(4, "big")
 
 
 class Registry:
-    """The schemas in a directory, in files named `<id>.avsc`."""
+    """The schemas in a directory, in files named `<id>.avsc`, or those of a registry with a URL."""
 
-    def __init__(self, directory: str) -> None:
-        self._directory = directory
+    def __init__(self, place: str) -> None:
+        self._place = place
         self._schemas: dict[int, Schema | Diagnostic] = {}
 
     def schema(self, number: int) -> Schema | Diagnostic:
@@ -38,34 +95,52 @@ class Registry:
             self._schemas[number] = self._read(number)
         return self._schemas[number]
 
-    def number_of(self, schema: Schema) -> int | None:
-        """Return the lowest id of an equal schema, or None."""
-        return next((number for number in sorted(self._files()) if self.schema(number) == schema), None)
+    def number_of(self, schema: Schema, subject: str) -> int | Diagnostic:
+        """Return the lowest id of an equal schema in a directory, or the id that a registry has for the subject."""
+        if self._remote is not None:
+            found = self._remote.find(subject, json.dumps(schema))
+        else:
+            found = next((number for number in sorted(self._files()) if self.schema(number) == schema), None)
+        if found is not None:
+            return found
+        reason = "`schemaRegistry` does not have the schema of the table's messages"
+        help = "register the output of `ggfmt schema --kind avro` and save it there as `<id>.avsc`, or set `schemaIds`"
+        return Diagnostic("GG215", reason, help=help)
+
+    @cached_property
+    def _remote(self) -> SchemaRegistry | None:
+        return _client(self._place) if is_url(self._place) else None
 
     def _files(self) -> dict[int, Path]:
         try:
-            names = sorted(os.listdir(self._directory), reverse=True)
+            names = sorted(os.listdir(self._place), reverse=True)
         except OSError:
             return {}
         matches = ((_NUMBERED.fullmatch(name), name) for name in names)
-        return {int(match[1]): Path(self._directory) / name for match, name in matches if match}
+        return {int(match[1]): Path(self._place) / name for match, name in matches if match}
 
     def _read(self, number: int) -> Schema | Diagnostic:
-        if not self._directory:
-            help = "set `schemaRegistryDirectory` to a directory with a file `<id>.avsc` for each schema"
-            return Diagnostic(
-                "GG214", f"a message has schema {number}, and `schemaRegistryDirectory` is not set", help=help
-            )
-        file = self._files().get(number)
-        if file is None:
-            help = f"put the schema there as `{number}.avsc`; {_HELP}"
-            return Diagnostic("GG318", f"`schemaRegistryDirectory` has no schema {number}", help=help)
+        if not self._place:
+            help = "give a registry, or a directory with a file `<id>.avsc` for each schema, with `--schema-registry`"
+            return Diagnostic("GG214", f"a message has schema {number}, and no schema registry is given", help=help)
         try:
-            return json.loads(file.read_text(encoding="utf-8"))
+            text = self._text(number)
+            if text is not None:
+                return json.loads(text)
         except (OSError, ValueError, RecursionError):
-            return Diagnostic(
-                "GG318", f"the file of schema {number} cannot be read as JSON", help=f"correct the file; {_HELP}"
-            )
+            return Diagnostic("GG318", f"schema {number} cannot be read as JSON", help=f"correct the schema; {_HELP}")
+        help = f"put the schema there, into a directory as `{number}.avsc`; {_HELP}"
+        return Diagnostic("GG318", f"`schemaRegistry` has no schema {number}", help=help)
+
+    def _text(self, number: int) -> str | None:
+        if self._remote is not None:
+            return self._remote.schema(number)
+        file = self._files().get(number)
+        return None if file is None else file.read_text(encoding="utf-8")
+
+
+registry = cache(Registry)
+_client = cache(SchemaRegistry)  # which keeps its answers
 
 
 def number_at(data: bytes, place: int) -> int | Diagnostic:

@@ -43,14 +43,17 @@ def is_string_map(kind: Schema) -> bool:
 
 
 def without_logical_types(schema: Schema) -> Schema:
-    """Return the schema without logical types: values decode as their base type, without loss."""
+    """Return the schema without logical types: values decode as their base type, without loss. Types in no namespace
+    get that around them: references to them have no namespace either, and fastavro searches them there."""
     if isinstance(schema, list):
         return [without_logical_types(item) for item in schema]
     if isinstance(schema, dict):
-        return {key: without_logical_types(value) for key, value in schema.items() if key != "logicalType"}
+        kept = {key: value for key, value in schema.items() if key != "logicalType" and (key, value) != _NO_NAMESPACE}
+        return {key: without_logical_types(value) for key, value in kept.items()}
     return schema
 
 
+_NO_NAMESPACE = ("namespace", "")
 _PROMOTIONS = {
     "int": {"long", "float", "double"},
     "long": {"float", "double"},

@@ -16,18 +16,18 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.api.names import column_names
+from ggfmt.formats.avro.confluent import FramedOptions
 from ggfmt.formats.avro.schemas import is_name
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Kind
 from ggfmt.options.spec import choice, option, switch
-from ggfmt.options.value_types import Pairs, Text
+from ggfmt.options.value_types import Text
 
 OWN = "ggfmt"  # the connector in messages of ggfmt, if no token names another
 PLACEHOLDER = "__debezium_unavailable_value"
@@ -38,7 +38,6 @@ ADAPTIVE, ADAPTIVE_TIME_MICROS = "adaptive", "adaptive_time_microseconds"
 MICROS, NANOS, CONNECT, ISO_STRING = "microseconds", "nanoseconds", "connect", "isostring"
 REFUSE, INSERT, UPDATE = "refuse", "insert", "update"
 STRING, PRECISE, DOUBLE = "string", "precise", "double"
-CONTAINER, CONFLUENT = "container", "confluent"
 OMITTED, AS_PLACEHOLDER = "omitted", "placeholder"
 
 
@@ -59,19 +58,6 @@ class Placeholder(Text):
         except ValueError:
             raise InvalidValueError("is not hexadecimal", f"give {self.legal}") from None
         return value
-
-
-class SchemaIds(Pairs):
-    """The numbers of schemas by table."""
-
-    legal = "tables with the ids of their schemas, such as `S.ORDERS=7,S.LINES=8`"
-
-    def parse(self, text: str) -> tuple[tuple[str, str], ...]:
-        pairs = super().parse(text)
-        for _, number in pairs:
-            if not re.fullmatch("[0-9]{1,10}", number, re.ASCII) or int(number) >= 1 << 31:
-                raise InvalidValueError(f"cannot have the schema id `{number[:40]}`", f"give {self.legal}")
-        return pairs
 
 
 @dataclass(frozen=True)
@@ -157,26 +143,10 @@ class DebeziumOptions(EventOptions):
 
 
 @dataclass(frozen=True)
-class DebeziumAvroOptions(EventOptions):
-    file_framing: str = choice(
-        "The framing of messages in output files. ggfmt detects the framing of input files.",
-        (CONTAINER, "Avro object container files, like the sinks of Kafka Connect"),
-        (CONFLUENT, "before each message, a zero byte and its schema id"),
-    )
-    schema_registry_directory: str = option(
-        Text(), "", "A local directory with the schemas for Confluent's framing, each as `<id>.avsc`.", example="./avsc"
-    )
-    schema_ids: tuple[tuple[str, str], ...] = option(
-        SchemaIds(),
-        (),
-        "For writing Confluent's framing: the schema ids of tables whose schemas are not in the directory.",
-        example="GG.TCUSTORD=7",
-    )
-
+class DebeziumAvroOptions(FramedOptions, EventOptions):
     def as_in_json(self) -> DebeziumOptions:
         """Return the options of the same events in JSON with schemas."""
-        shared = {item.name: getattr(self, item.name) for item in fields(EventOptions)}
-        return DebeziumOptions(**shared, schemas_enable=True)
+        return self.to(DebeziumOptions, schemas_enable=True)
 
 
 # The members of source blocks that tokens become: those that are numbers, with their connectors, and texts.

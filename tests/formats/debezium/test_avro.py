@@ -13,6 +13,7 @@ from dialects import ALL_SHOWN, DATA, read, told, written
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import PlainColumn, PlainOperation, PlainTable
+from schema_registry import schema_registry
 from strategies import Changes, examples, table_def
 
 from ggfmt.config.handlers import read_configuration
@@ -20,6 +21,7 @@ from ggfmt.diagnostics.diagnostic import ConfigurationError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import RowErrors
+from ggfmt.formats.avro import confluent
 from ggfmt.formats.connect.avro import adjusted, avro_schema, connect_schema
 from ggfmt.formats.debezium import DebeziumAvroOptions
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
@@ -304,7 +306,7 @@ def test_cells_and_unavailable_values_are_as_in_json() -> None:
 
 def test_messages_in_the_framing_are_written_and_read(tmp_path: Path) -> None:
     directory = registry(tmp_path, n7=own_schema(), n12="string")
-    options = {"fileFraming": "confluent", "schemaRegistryDirectory": directory}
+    options = {"fileFraming": "confluent", "schemaRegistry": directory}
     data = made(STORY, **options)
     assert data[:5] == b"\0\0\0\0\7"
     assert data == made(STORY, fileFraming="confluent", schemaIds="S.T=7")
@@ -323,10 +325,30 @@ def test_messages_in_the_framing_are_written_and_read(tmp_path: Path) -> None:
     assert found.places[0][1] == len(alone)
 
 
+def test_a_registry_with_a_url_has_the_schemas() -> None:
+    pytest.importorskip("confluent_kafka.schema_registry")
+    with schema_registry() as stub:
+        options = {"fileFraming": "confluent", "schemaRegistry": stub.url}
+        with pytest.raises(RowErrors) as error:
+            made(STORY, **options)
+        assert {found.code for _, found in error.value.rows} == {"GG215"}
+        assert stub.subjects == {}
+        confluent.registry.cache_clear()
+        stub.add("string")
+        stub.add(own_schema(), "S.T-value")
+        data = made(STORY, **options)
+        assert data[:5] == b"\0\0\0\0\2"
+        stub.paths.clear()
+        assert read(NAME, data, told(NAME, **options)).plain == read(NAME, made()).plain
+        assert len(stub.paths) == 1
+        unknown = data + b"\0\0\0\0\x09"
+        assert [reject.diagnostic.code for reject in read(NAME, unknown, told(NAME, **options)).rejects] == ["GG318"]
+
+
 @pytest.mark.example("GG318", "GG319")
 def test_what_is_broken_is_one_reject_up_to_the_end(tmp_path: Path) -> None:
     directory = registry(tmp_path, n7=own_schema(), n8=["int", "string"])
-    source = told(NAME, schemaRegistryDirectory=directory)
+    source = told(NAME, schemaRegistry=directory)
     good = made(STORY[:2], fileFraming="confluent", schemaIds="S.T=7")
     rest = made(STORY[2:], fileFraming="confluent", schemaIds="S.T=7")
     for middle, code, words in (
@@ -359,7 +381,7 @@ def test_a_directory_of_schemas_is_asked_for() -> None:
 def test_a_schema_without_a_number_is_a_reject(tmp_path: Path) -> None:
     directory = registry(tmp_path, n7="string")
     with pytest.raises(RowErrors) as error:
-        made(fileFraming="confluent", schemaRegistryDirectory=directory)
+        made(fileFraming="confluent", schemaRegistry=directory)
     assert {found.code for _, found in error.value.rows} == {"GG215"}
 
 
@@ -375,7 +397,7 @@ def test_numbers_of_schemas_are_whole_and_of_31_bits(text: str) -> None:
 @examples(150)
 def test_whatever_bytes_a_file_of_messages_has(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Operations come first, and the rest, if there is any, is one reject with its place."""
-    source = told(NAME, schemaRegistryDirectory=_directory(tmp_path_factory))
+    source = told(NAME, schemaRegistry=_directory(tmp_path_factory))
     damaged = bytearray(made(STORY, fileFraming="confluent", schemaIds="S.T=7"))
     for _ in range(data.draw(st.integers(1, 3))):
         place = data.draw(st.integers(0, len(damaged)))
