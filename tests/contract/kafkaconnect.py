@@ -1,17 +1,18 @@
-"""The contract of `kafkaconnect_json`."""
+"""The contracts of `kafkaconnect_json` and `kafkaconnect_avro`."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
-from dialects import lines
+from dialects import lines, written
 from hypothesis import strategies as st
-from oracle import PlainImage, PlainOperation, row_image, split_key_updates
-from strategies import changes
+from oracle import PlainColumn, PlainImage, PlainOperation, PlainTable, row_image, split_key_updates
+from strategies import Changes, changes
 
 from contract import Case, Contract
 from contract.shown import TIMES, each, filled, flag
+from ggfmt.formats.api.format import Context
 from ggfmt.model.table import TableDef
 
 TEXT = {"type": "string", "optional": False}
@@ -124,3 +125,41 @@ CONTRACTS = {
         base=2,
     )
 }
+
+
+# In Avro
+
+
+def in_avro(case: Case) -> Case:
+    """The same operations with names that Avro takes."""
+    table = case.changes.table
+    names = {column.name: f"C{place}_" for place, column in enumerate(table.columns)}
+
+    def image(row: PlainImage | None) -> PlainImage | None:
+        return None if row is None else {names[name]: value for name, value in row.items()}
+
+    operations = [replace(item, before=image(item.before), after=image(item.after)) for item in case.operations]
+    columns = tuple(replace(column, name=names[column.name]) for column in table.columns)
+    table = replace(table, name="S.T", columns=columns)
+    return replace(case, changes=replace(case.changes, table=table, operations=operations))
+
+
+_TABLE = PlainTable("S.T", (PlainColumn("A", "string"), PlainColumn("B", "double")))
+_STORY = [PlainOperation("I", None, "p", None, {"A": "x" * n, "B": "1.5"}, {}) for n in range(5)]
+
+
+def _file(operations: list[PlainOperation]) -> bytes:
+    return written("kafkaconnect_avro", Changes(_TABLE, operations, False), None, Context(True))
+
+
+CONTRACTS["kafkaconnect_avro"] = Contract(
+    cases().map(in_avro),
+    shown,
+    transactions=("xid", "6"),
+    told=told,
+    records=[_file([item]).removeprefix(_file([])) for item in _STORY],
+    head=_file([]),
+    frame=bytes,
+    isolated=False,
+    texts=False,
+)

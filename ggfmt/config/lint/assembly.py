@@ -64,7 +64,9 @@ class HandlerBuilder:
         self.is_custom = "." in self.type_text
         of_format = [(key, entry) for key, entry in keyed if key.is_format]
         type_name = self.type.name if self.type is not None else None
-        self.format_of_type = next((f for f in formats.values() if type_name and f.handler_type == type_name), None)
+        of_type = [f for f in formats.values() if type_name and f.handler_type == type_name]
+        chosen = {before_comment(entry).lower() for _, entry in of_format}
+        self.format_of_type = next((f for f in of_type if f.name in chosen), of_type[0] if of_type else None)
         self.is_left_out = self.format_of_type is None and not self._has_formatter(bool(of_format))
         self.format_given = bool(of_format)
         self._check_type(self.format_given)
@@ -82,6 +84,8 @@ class HandlerBuilder:
                     self._report(
                         "GG110", message, entry.key_span, f"remove it; the handler writes `{self.format.name}`"
                     )
+                else:
+                    self._give("format", entry)
         for key, entry in keyed:
             if key.is_format:
                 continue

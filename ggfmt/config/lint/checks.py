@@ -105,7 +105,7 @@ def _container_files(assembly: HandlerBuilder, format: Format) -> Iterator[Diagn
     if roll is not None and not assembly.handler.roll_on_metadata_change and format.options.of_goldengate:
         message = f"`{roll.key}` cannot be `false` for `{format.name}`"
         yield Diagnostic("GG112", message, roll.value_span, "remove it: a file holds the records of one schema")
-    if assembly.type is not None and assembly.type.name not in FILE_TYPES:
+    if assembly.type is not None and assembly.type.name not in (*FILE_TYPES, format.handler_type):
         message = f"`{format.name}` is not a format of handlers of the type `{visible(assembly.type_text)}`"
         help = f"choose another format, or one of the types {listing(FILE_TYPES)}"
         yield Diagnostic("GG112", message, assembly.given["format"].value_span, help)

@@ -19,7 +19,7 @@ class DebeziumAvro(ConnectAvro, Debezium):
     options_type = DebeziumAvroOptions
 
     @staticmethod
-    def sniff_fields(names: Set[Any]) -> str | None:
+    def sniff_fields(names: Set[Any], named: bool) -> str | None:
         if ("op" in names and names & _EVENT_FIELDS) or names & _ROW_FIELDS:
             return "it starts like an Avro object container of Debezium events"
         return None

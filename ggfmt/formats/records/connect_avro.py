@@ -101,8 +101,9 @@ class ConnectAvro(Dialect):
 
     @staticmethod
     @abstractmethod
-    def sniff_fields(names: Set[Any]) -> str | None:
-        """Return how records with such fields are recognized; None if they are others."""
+    def sniff_fields(names: Set[Any], named: bool) -> str | None:
+        """Return how records with such fields are recognized; None if they are others. `named`: their schema has a name
+        in Connect."""
 
     @staticmethod
     @abstractmethod
@@ -318,7 +319,7 @@ class ConnectAvroReader(DialectReader):
             return None
         fields = schema.get("fields") if isinstance(schema, dict) else None
         names = {field.get("name") for field in fields or () if isinstance(field, dict)}
-        found: str | None = cls.dialect.sniff_fields(names)
+        found: str | None = cls.dialect.sniff_fields(names, isinstance(schema, dict) and "connect.name" in schema)
         return found
 
 

@@ -1,7 +1,9 @@
-"""The messages of GoldenGate's Kafka Connect handler in Kafka's JSON converter: `kafkaconnect_json`.
+"""The messages of GoldenGate's Kafka Connect handler: `kafkaconnect_json` and, in Avro, `kafkaconnect_avro`.
 
 * A handler of `type=kafkaconnect` has no formatter, and writes these messages without a `format`. The properties
   belong to the handler: `gg.handler.<name>.messageFormatting` and so on.
+* The converter makes the bytes: Kafka's JSON converter, or Confluent's Avro converter with a schema registry. A run
+  writes JSON, unless the handler has `format=kafkaconnect_avro`, which GoldenGate ignores.
 * In GoldenGate, the properties of the Kafka producer set whether the converter writes schemas. ggfmt has the property
   `schemasEnable` instead.
 * A message is a Connect struct with all of its fields. An insert has a null `before`, a delete a null `after`. A
@@ -11,7 +13,9 @@
   `metaColumnsTemplate`. Without a template, row messages do not even contain their operation type.
 * Whole numbers are int64, other numbers are doubles in Java's notation, and dates and times are texts. With logical
   types, decimals are Base64, and times are milliseconds since 1970.
-* Each message is one line. ggfmt does not write the keys of Kafka messages.
+* In JSON, each message is one line. In Avro, messages are in object container files, or each follows its schema id
+  (Confluent's framing). The Avro converter refuses a name such as `N$`, and ggfmt rejects such a table.
+* Files do not have the keys of Kafka messages.
 """
 
 from __future__ import annotations
@@ -21,6 +25,8 @@ from dataclasses import dataclass
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Context, Format
 from ggfmt.formats.api.names import Name, Records, column_names
+from ggfmt.formats.avro.confluent import FramedOptions
+from ggfmt.formats.avro.schemas import is_name
 from ggfmt.formats.goldengate import metacolumns
 from ggfmt.formats.goldengate import options as shared
 from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
@@ -35,7 +41,9 @@ REFUSE, INSERT, UPDATE = "refuse", "insert", "update"
 
 
 @dataclass(frozen=True)
-class KafkaConnectOptions(shared.OpKeyOptions):
+class ConnectOptions(shared.OpKeyOptions):
+    """The options of both formats."""
+
     message_formatting: str = choice(
         "The structure of messages.",
         (ROW, "the columns of one image, next to the metadata"),
@@ -77,13 +85,6 @@ class KafkaConnectOptions(shared.OpKeyOptions):
         "The namespace of schema names. If empty, the schema name is the full table name.",
         example="com.example.company",
     )
-    schemas_enable: bool = switch(
-        "Write a schema with each message, like `value.converter.schemas.enable` of the Kafka producer.", True, since=""
-    )
-    whole_numbers_as_integers: bool = switch(
-        "Write a whole number of a NUMBER without precision as `21`, not as `21.0`. Its schema stays `double`.",
-        since="",
-    )
     table: str = option(Text(), "", "For reading: the table of messages that do not name their table.", since="")
     row_op: str = choice(
         "For reading: how to read a row without an operation type.",
@@ -100,7 +101,25 @@ class KafkaConnectOptions(shared.OpKeyOptions):
         )
 
 
-def _names(options: KafkaConnectOptions, context: Context, table: TableDef) -> Records:
+@dataclass(frozen=True)
+class KafkaConnectOptions(ConnectOptions):
+    schemas_enable: bool = switch(
+        "Write a schema with each message, like `value.converter.schemas.enable` of the Kafka producer.", True, since=""
+    )
+    whole_numbers_as_integers: bool = switch(
+        "Write a whole number of a NUMBER without precision as `21`, not as `21.0`. Its schema stays `double`.",
+        since="",
+    )
+
+
+@dataclass(frozen=True)
+class KafkaConnectAvroOptions(FramedOptions, ConnectOptions):
+    def as_in_json(self) -> KafkaConnectOptions:
+        """Return the options of the same messages in JSON with schemas."""
+        return self.to(KafkaConnectOptions)
+
+
+def _names(options: ConnectOptions, context: Context, table: TableDef) -> Records:
     metadata = metacolumns.metadata_names(options, context)
     columns = column_names(table, MISSING_SUFFIX if options.include_is_missing_fields else "")
     if options.message_formatting == ROW:
@@ -108,10 +127,45 @@ def _names(options: KafkaConnectOptions, context: Context, table: TableDef) -> R
     return [*metadata, *(Name(image, f"the {image} image") for image in ("before", "after"))], columns
 
 
+def struct_name(options: ConnectOptions, table: TableDef) -> str:
+    """Return the name of the struct of a message."""
+    return f"{options.schema_namespace}.{table.name}" if options.schema_namespace else table.full_name
+
+
+def _avro_names(options: ConnectOptions, context: Context, table: TableDef) -> Records:
+    *_, last = parts = struct_name(options, table).split(".")
+    yield from ([Name(part, "a part of the schema's name", "schemaNamespace")] for part in parts)
+    yield [Name(ROW, "the struct of images"), Name(last, "the table")] if options.message_formatting == OP else []
+    yield from _names(options, context, table)
+
+
 _AS_STRINGS = "treatAllColumnsAsStrings=true"
 _DECIMALS = "enableDecimalLogicalType=true"
 _TIMES = "enableTimestampLogicalType=true"
 _ROWS = f"messageFormatting={ROW}"
+
+_PROPOSED = (
+    "kafkaProducerConfigFile=kafkaconnect.properties",
+    "topicMappingTemplate=${fullyQualifiedTableName}",
+    "keyMappingTemplate=${primaryKeys}",
+    "format.messageFormatting=op",
+    "format.includePrimaryKeys=true",
+)
+_LOSSES = (
+    *(loss.when(_ROWS, *loss.only) for loss in shared.KEY_UPDATES),
+    losses.BEFORE_NOT_SHOWN.when(_ROWS),
+    losses.MISSING_AS_NULL.except_when("includeIsMissingFields=true"),
+    losses.NESTED_AS_TEXT,
+    losses.NUMBER_SPELLING.of(Kind.INTEGER).except_when(_AS_STRINGS),
+    losses.DIGITS_OF_DOUBLE.of(Kind.FLOAT, Kind.DOUBLE).except_when(_AS_STRINGS),
+    losses.DIGITS_OF_DOUBLE.of(Kind.DECIMAL, Kind.NUMBER).except_when(_AS_STRINGS, _DECIMALS),
+    losses.SCALE_OF_COLUMN.when(_DECIMALS).except_when(_AS_STRINGS),
+    losses.TIME_CUT.to(3).when(_TIMES).except_when(_AS_STRINGS),
+    losses.TIME_FILLED.to(6).when(_TIMES).except_when(_AS_STRINGS),
+    *shared.NO_FIXED_METADATA,
+    losses.KEYS_NOT_SHOWN.except_when("includePrimaryKeys=true").by_template(metacolumns.KEY_COLUMNS),
+)
+_CONNECT_TYPES = (losses.TYPES_NEAREST.has("Connect"), losses.SIZES_NOT_SHOWN)
 
 FORMATS = (
     Format(
@@ -121,33 +175,30 @@ FORMATS = (
         writes="ggfmt.formats.goldengate.kafkaconnect.write",
         reads="ggfmt.formats.goldengate.kafkaconnect.read",
         handler_type=HANDLER_TYPE,
-        proposed=(
-            "fileSuffix=.json",
-            "kafkaProducerConfigFile=kafkaconnect.properties",
-            "topicMappingTemplate=${fullyQualifiedTableName}",
-            "keyMappingTemplate=${primaryKeys}",
-            "format.messageFormatting=op",
-            "format.includePrimaryKeys=true",
-        ),
+        proposed=("fileSuffix=.json", *_PROPOSED),
         marks=(b'"payload"',),
         names=_names,
         losses=(
-            *(loss.when(_ROWS, *loss.only) for loss in shared.KEY_UPDATES),
-            losses.BEFORE_NOT_SHOWN.when(_ROWS),
-            losses.MISSING_AS_NULL.except_when("includeIsMissingFields=true"),
-            losses.NESTED_AS_TEXT,
-            losses.NUMBER_SPELLING.of(Kind.INTEGER).except_when(_AS_STRINGS),
-            losses.DIGITS_OF_DOUBLE.of(Kind.FLOAT, Kind.DOUBLE).except_when(_AS_STRINGS),
-            losses.DIGITS_OF_DOUBLE.of(Kind.DECIMAL, Kind.NUMBER).except_when(_AS_STRINGS, _DECIMALS),
-            losses.SCALE_OF_COLUMN.when(_DECIMALS).except_when(_AS_STRINGS),
-            losses.TIME_CUT.to(3).when(_TIMES).except_when(_AS_STRINGS),
-            losses.TIME_FILLED.to(6).when(_TIMES).except_when(_AS_STRINGS),
-            *shared.NO_FIXED_METADATA,
-            losses.KEYS_NOT_SHOWN.except_when("includePrimaryKeys=true").by_template(metacolumns.KEY_COLUMNS),
-            losses.TYPES_NEAREST.has("Connect").when("schemasEnable=true"),
-            losses.SIZES_NOT_SHOWN.when("schemasEnable=true"),
+            *_LOSSES,
+            *(loss.when("schemasEnable=true") for loss in _CONNECT_TYPES),
             losses.TYPES_BY_VALUE.when("schemasEnable=false"),
             losses.TYPES_NOT_SHOWN.when(_AS_STRINGS),
         ),
+    ),
+    Format(
+        name="kafkaconnect_avro",
+        doc="GoldenGate's Kafka Connect handler, through Confluent's Avro converter.",
+        options=KafkaConnectAvroOptions,
+        writes="ggfmt.formats.goldengate.kafkaconnect.avro_write",
+        reads="ggfmt.formats.goldengate.kafkaconnect.avro_read",
+        handler_type=HANDLER_TYPE,
+        proposed=("fileSuffix=.avro", f"format={HANDLER_TYPE}_avro", *_PROPOSED),
+        marks=(b"Obj\x01",),
+        schema_kind="avro",
+        schema_in_run=False,
+        names=_avro_names,
+        legal_name=is_name,
+        by_table=True,
+        losses=(*_LOSSES, *_CONNECT_TYPES, losses.TYPES_NOT_SHOWN.when(_AS_STRINGS)),
     ),
 )

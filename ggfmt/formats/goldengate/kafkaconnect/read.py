@@ -35,7 +35,7 @@ _IMAGES = ("before", "after")
 
 
 @dataclass(frozen=True)
-class _Schema:
+class ConnectSchema:
     """The content of a schema: the name of the struct, the metadata fields, whether images follow, and the columns."""
 
     name: str
@@ -51,7 +51,7 @@ class KafkaConnect(MetadataDialect):
         super().__init__(source, with_tokens)
         self.options: KafkaConnectOptions = source.options or KafkaConnectOptions()
         self._ops = dict(zip(op_keys(self.options), OP_TYPES, strict=True))
-        self._schemas: dict[bytes, _Schema] = {}
+        self._schemas: dict[bytes, ConnectSchema] = {}
         self.scanned_metadata = Metadata(())
 
     @staticmethod
@@ -172,7 +172,7 @@ class KafkaConnect(MetadataDialect):
 
     # Schemas
 
-    def _describe(self, table: str, schema: _Schema | None, keys: tuple[str, ...]) -> RecordSchema | None:
+    def _describe(self, table: str, schema: ConnectSchema | None, keys: tuple[str, ...]) -> RecordSchema | None:
         if schema is None or not schema.columns:
             if keys:
                 self.add_key(table, keys)
@@ -182,13 +182,13 @@ class KafkaConnect(MetadataDialect):
             (table, id(schema), keys), lambda: TableDef(table, columns).with_keys(keys), schema.converts, keys
         )
 
-    def _schema(self, data: Raw) -> _Schema:
+    def _schema(self, data: Raw) -> ConnectSchema:
         key = bytes(data)
         if key not in self._schemas:
             self._schemas[key] = self._parsed(decoded(decode_schema, data, "`schema` is not a Kafka Connect schema"))
         return self._schemas[key]
 
-    def _parsed(self, schema: SchemaField) -> _Schema:
+    def _parsed(self, schema: SchemaField) -> ConnectSchema:
         fields = {field.field: field for field in schema.fields or () if field.field}
         metadata = self._metadata(fields)
         names = {column.name for column in metadata}
@@ -207,7 +207,7 @@ class KafkaConnect(MetadataDialect):
                 type, kernel = read_as(field.type, field.name or "", field.parameters)
                 columns.append(Column(name, type, field.optional))
                 converts.append(None if kernel is None else converting(kernel))
-        return _Schema(schema.name or "", metadata, by_image, tuple(columns), tuple(converts), flags)
+        return ConnectSchema(schema.name or "", metadata, by_image, tuple(columns), tuple(converts), flags)
 
 
 _metadata = lru_cache(maxsize=64)(Metadata)

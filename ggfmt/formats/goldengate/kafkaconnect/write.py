@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar import json_text
+from ggfmt.columnar import avro, json_text
 from ggfmt.columnar.images import and_present, with_nulls
 from ggfmt.columnar.metadata import Clock, token_texts
 from ggfmt.columnar.pieces import CONNECT_ESCAPES, Encoding, Piece, escape_json_text, join
@@ -24,7 +24,7 @@ from ggfmt.formats.api.losses import MISSING_AS_NULL, TIME_CUT
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.connect.text import connect_json, connect_strings, quote, quoted
 from ggfmt.formats.connect.values import encoded, millis, too_fine, whole
-from ggfmt.formats.goldengate.kafkaconnect import OP, KafkaConnectOptions
+from ggfmt.formats.goldengate.kafkaconnect import OP, ConnectOptions, KafkaConnectOptions, struct_name
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, POSITION, TIMESTAMP, MetaColumn
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
@@ -81,6 +81,10 @@ def column_type(type: SqlType, options: KafkaConnectOptions) -> ColumnType:
     return _STRING
 
 
+def _as_they_are(values: pa.StringArray) -> json_text.JsonValues:
+    return values, []
+
+
 def _fits(type: SqlType, digits: int) -> bool:
     return type.precision is None or type.precision <= digits
 
@@ -123,10 +127,10 @@ _WHOLE_OR_DOUBLE = replace(_DOUBLE, values=by_number(_whole_or_double))
 class MetadataFields:
     """The metadata fields of one table: their names, their schemas in the converter's form, and their values."""
 
-    def __init__(self, table: TableDef, options: KafkaConnectOptions, context: Context, clock: Clock) -> None:
+    def __init__(self, table: TableDef, options: ConnectOptions, context: Context, clock: Clock) -> None:
         self._columns = options.metadata(context)
         self._values = MetaValues(table, op_keys(options), context, clock)
-        self._key_columns = f"[{','.join(map(quote, table.primary_keys))}]"
+        self._table = table
         self.names = tuple(column.name for column in self._columns)
 
     @property
@@ -137,18 +141,34 @@ class MetadataFields:
     def values(self, batch: ChangeBatch) -> list[Piece]:
         return [self._json(column, batch) for column in self._columns]
 
+    def avro(self, batch: ChangeBatch) -> list[Piece]:
+        """Return the values in Avro, as unions with null."""
+        return [piece for column in self._columns for piece in self._avro(column, batch)]
+
+    def _avro(self, column: MetaColumn, batch: ChangeBatch) -> list[Piece]:
+        keyword = column.keyword
+        if keyword == ALL_TOKENS:
+            return [avro.VALUE, avro.END if batch.tokens is None else avro.string_maps(batch.tokens)]
+        if keyword == KEY_COLUMNS:
+            return [avro.VALUE + avro.array_bytes(self._table.primary_keys)]
+        values = self._of(column, batch)
+        return [avro.VALUE + avro.text_bytes(values)] if isinstance(values, str) else avro.optional_strings(values)[0]
+
     def _json(self, column: MetaColumn, batch: ChangeBatch) -> Piece:
         keyword = column.keyword
         if keyword == ALL_TOKENS:
             return join(["{", token_texts(batch.tokens, _pair, ","), "}"], len(batch))
         if keyword == KEY_COLUMNS:
-            return self._key_columns
-        if keyword in (TIMESTAMP, POSITION):  # null for an operation without one
-            return json_text.quote_json(batch.op_ts if keyword == TIMESTAMP else batch.position, Encoding.CONNECT)
-        values = self._values.of(column, batch)
-        if isinstance(values, pa.Scalar):
-            values = str(values.as_py())
+            return f"[{','.join(map(quote, self._table.primary_keys))}]"
+        values = self._of(column, batch)
         return quote(values) if isinstance(values, str) else json_text.quote_json(values, Encoding.CONNECT)
+
+    def _of(self, column: MetaColumn, batch: ChangeBatch) -> pa.StringArray | str:
+        """Return a text for each operation, or the one of all; null for an operation without a time or position."""
+        if column.keyword in (TIMESTAMP, POSITION):
+            return batch.op_ts if column.keyword == TIMESTAMP else batch.position
+        values = self._values.of(column, batch)
+        return str(values.as_py()) if isinstance(values, pa.Scalar) else values
 
 
 def _pair(names: pa.StringArray, values: pa.StringArray) -> list[Piece]:
@@ -164,16 +184,16 @@ class KafkaConnectFormatter(writing.Formatter):
         self.floats = writing.floating(type.schema["type"] for type in self._types)
         self._metadata = MetadataFields(table, options, context, clock)
         self._required = [options.enable_nonnullable and not column.nullable for column in table.columns]
-        columns = self._column_fields()
-        names = [name for name, _, _ in columns]
+        fields = self._column_fields()
+        names = [field["field"] for field, _ in fields]
         self._objects = json_text.ImageObjects(
-            names, [values for _, _, values in columns], COMPACT, escapes=CONNECT_ESCAPES
+            names, [values for _, values in fields], COMPACT, escapes=CONNECT_ESCAPES
         )
-        fields = [{**schema, "field": name} for name, schema, _ in columns]
-        self._head, self._tail = ("", "\n")
+        self.connect_schema = self._schema([field for field, _ in fields])
+        self._start, self._end = ("", "\n")
         if options.schemas_enable:
-            self._head = f'{{"schema":{connect_json(self._schema(fields))},"payload":'
-            self._tail = "}\n"
+            self._start = f'{{"schema":{connect_json(self.connect_schema)},"payload":'
+            self._end = "}\n"
         self.fields = (*self._metadata.names, *(("before", "after") if self._by_image else names))
 
     def arrange(self, batch: ChangeBatch) -> tuple[ChangeBatch, Sequence[int]]:
@@ -181,34 +201,42 @@ class KafkaConnectFormatter(writing.Formatter):
             return batch, range(len(batch))
         return handle_key_updates(batch, self._options.pk_update_handling)
 
-    def format(self, batch: ChangeBatch) -> pa.StringArray:
+    def format(self, batch: ChangeBatch) -> pa.StringArray | pa.BinaryArray:
         rows = len(batch)
         members: dict[str, Piece] = dict(zip(self._metadata.names, self._metadata.values(batch), strict=True))
+        objects = [join(self._encoded(batch, image), rows) for image in self._shown(batch)]
         if self._by_image:
-            images = {"before": batch.before, "after": batch.after}
-            self._count_missing(*images.values())
-            members |= {name: self._object(batch, image) for name, image in images.items()}
+            members |= dict(zip(("before", "after"), objects, strict=True))
             columns: Piece = "}"
         else:
-            image = batch.row_image()
-            self._count_missing(image)
-            exists = image.exists_mask(rows)
-            there = Image(tuple(ImageColumn(column.values, and_present(exists, column)) for column in image.columns))
-            columns = pc.utf8_slice_codeunits(self._object(batch, there), 1)
+            columns = pc.utf8_slice_codeunits(objects[0], 1)
             if members and self.table.columns:
                 columns = join([",", columns])
-        pieces: list[Piece] = [self._head, "{"]
+        pieces: list[Piece] = [self._start, "{"]
         for place, (name, values) in enumerate(members.items()):
             pieces += [f"{',' if place else ''}{escape_json_text(name, CONNECT_ESCAPES)}:", values]
-        return join([*pieces, columns, self._tail], rows)
+        return join([*pieces, columns, self._end], rows)
 
-    def _column_fields(self) -> list[tuple[str, dict[str, Any], Any]]:
-        fields: list[tuple[str, dict[str, Any], Any]] = []
+    def _shown(self, batch: ChangeBatch) -> list[Image]:
+        """Return both images, or that of the row, whose columns are missing where there is none."""
+        images = [batch.before, batch.after] if self._by_image else [batch.row_image()]
+        for image in () if self._options.include_is_missing_fields else images:
+            for column, values in zip(self.table.columns, image.columns, strict=True):
+                self.count(MISSING_AS_NULL, column.name, missing_from(values, image.exists))
+        if self._by_image:
+            return images
+        exists = images[0].exists_mask(len(batch))
+        return [Image(tuple(ImageColumn(column.values, and_present(exists, column)) for column in images[0].columns))]
+
+    def _column_fields(self) -> list[tuple[dict[str, Any], json_text.Values]]:
+        """Return the schema of each field for the columns, and the function that makes its JSON values."""
+        fields: list[tuple[dict[str, Any], json_text.Values]] = []
         for column, type, required in zip(self.table.columns, self._types, self._required, strict=True):
             head, *rest = type.schema.items()
-            fields.append((column.name, dict([head, ("optional", not required), *rest]), type.values))
+            schema = dict([head, ("optional", not required), *rest, ("field", column.name)])
+            fields.append((schema, type.values))
             if self._options.include_is_missing_fields:
-                fields.append((f"{column.name}{MISSING_SUFFIX}", _FLAG_SCHEMA, lambda values: (values, [])))
+                fields.append(({**_FLAG_SCHEMA, "field": f"{column.name}{MISSING_SUFFIX}"}, _as_they_are))
         return fields
 
     def _schema(self, columns: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -218,12 +246,11 @@ class KafkaConnectFormatter(writing.Formatter):
             fields += [{**struct, "field": image} for image in ("before", "after")]
         else:
             fields += columns
-        namespace = self._options.schema_namespace
-        name = f"{namespace}.{self.table.name}" if namespace else self.table.full_name
+        name = struct_name(self._options, self.table)
         return {"type": "struct", "fields": fields, "optional": False, "name": name}
 
-    def _object(self, batch: ChangeBatch, image: Image) -> pa.StringArray:
-        """Return n objects with all columns; `null` for a missing image. Raises: RowErrors for illegal values."""
+    def _encoded(self, batch: ChangeBatch, image: Image) -> list[Piece]:
+        """Return n objects with all columns; null for a missing image. Raises: RowErrors for illegal values."""
         rows = len(batch)
         exists = image.exists_mask(rows)
         columns = []
@@ -238,17 +265,16 @@ class KafkaConnectFormatter(writing.Formatter):
             if self._options.include_is_missing_fields:
                 present = and_present(pa.repeat(pa.scalar(True), rows), column)
                 columns.append(ImageColumn(pc.if_else(present, "false", "true")))
-        objects, wrong = self._objects.of(Image(tuple(columns), image.exists), rows, "null")
+        objects, wrong = self._encode(Image(tuple(columns), image.exists), rows)
         if wrong:
             step = 2 if self._options.include_is_missing_fields else 1
             bad = [(row, place // step) for row, place in wrong]
             raise writing.RowErrors(misfits(batch, bad, lambda column: self._types[column].wanted))
-        return join(objects, rows)
+        return objects
 
-    def _count_missing(self, *images: Image) -> None:
-        for image in () if self._options.include_is_missing_fields else images:
-            for column, values in zip(self.table.columns, image.columns, strict=True):
-                self.count(MISSING_AS_NULL, column.name, missing_from(values, image.exists))
+    def _encode(self, image: Image, rows: int) -> tuple[list[Piece], list[tuple[int, int]]]:
+        """Return n objects, and (row, field) of each value that is not of its type."""
+        return self._objects.of(image, rows, "null")
 
     def _check(self, batch: ChangeBatch, index: int, null: pa.BooleanArray) -> None:
         """Check the columns that cannot be NULL by their schema. Raises: RowErrors for rows without a value."""
