@@ -62,7 +62,8 @@ def _made(schema: Mapping[str, Any], known: dict[str, Schema]) -> Schema:
         if full_name in known:
             return full_name
         space, _, last = full_name.rpartition(".")
-        made = {"type": "record", "name": last, **({"namespace": space} if space or known else {})}
+        within = any("." in outer for outer in known)
+        made = {"type": "record", "name": last, **({"namespace": space} if space or within else {})}
         known[full_name] = made
         made["fields"] = [_field(field, known) for field in schema["fields"]]
     else:
