@@ -109,6 +109,16 @@ class Sink(ABC, Generic[J, O, R]):
     scratch: Location | None = None
     rejected: int = 0
 
+    @property
+    def shown(self) -> str:
+        """Where the output is, for people."""
+        return ", ".join(output.root.shown for output in self.outputs)
+
+    @property
+    def root(self) -> Location:
+        """Where tasks write, for an error of writing."""
+        return self.outputs[0].root
+
     @abstractmethod
     def check(self, held: ExitStack, dry: bool = False) -> None:
         """Check what is asked before anything is touched, and find `outputs` and `targets`. Unless `dry`, `held` may
@@ -195,7 +205,7 @@ def _walk(run: Run, sink: Sink[J, O, R], start: Callable[[], AbstractContextMana
             run.tracker.start_phase(STARTING)
         run.runner = held.enter_context(waiting)
         run.watch.lap(STARTING)
-        shown = visible(", ".join(output.root.shown for output in sink.outputs))
+        shown = visible(sink.shown)
         run.application = run.runner.name_jobs(lambda: f"{run.id} {run.tracker.step} → {shown}")
         try:
             tasks = sink.tasks(run)
@@ -206,7 +216,7 @@ def _walk(run: Run, sink: Sink[J, O, R], start: Callable[[], AbstractContextMana
             if isinstance(error, Abend):
                 raise
             # Of a task in this process: an unreadable input is part of its outcome.
-            raise Abend(write_error(sink.outputs[0].root, error)) from None
+            raise Abend(write_error(sink.root, error)) from None
         run.watch.lap(None)
         others = [] if checkpoint is None else [checkpoint.part(run.id, sink.targets, scan.inputs)]
         check_inputs_unchanged(scan.files)  # last, so that the checkpoint records what the run has read

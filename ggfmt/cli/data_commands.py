@@ -92,6 +92,12 @@ def run(
         whole = logging.getLogger("ggfmt").isEnabledFor(logging.DEBUG)
         write_lines(dry_run_text(result.plan, whole), sys.stdout)
         return
+    if request.dry_run:
+        from ggfmt.render.runs import topics_text
+        from ggfmt.render.wrapping import write_lines
+
+        write_lines(topics_text(result.topics), sys.stdout)
+        return
     if report is not None:
         _write_report(report, result.totals)
     if result.reject_count:
@@ -237,8 +243,10 @@ OutputFormat = Literal["text", "json"]
 
 
 def verify(
-    output: Annotated[str, Argument(metavar="DIR", help="An output directory, as a path or a URI.")],
+    output: Annotated[str, Argument(metavar="DIR", help="An output directory, as a path or a URI; `kafka://BROKER`.")],
     output_format: Annotated[OutputFormat, Option(panel="Display", help="Format of the result.")] = "text",
+    job: Annotated[str | None, options.JOB] = None,
+    producer_config: Annotated[Path | None, options.PRODUCER_CONFIG] = None,
 ) -> None:
     """Read an output back, and report what differs from its manifests.
 
@@ -246,13 +254,25 @@ def verify(
 
     `ggfmt verify out --output-format json`
 
+    `ggfmt verify kafka://broker:9092 --job orders`
+
     Nothing is changed. Ends with 0 if all is well, with 1 if not, with 2 if the directory is not an output of ggfmt.
     """
+    from ggfmt.kafka.address import is_kafka, parse_address
     from ggfmt.render.diagnostics import write_text
     from ggfmt.render.runs import print_verification, verification_json
     from ggfmt.sinks.messages.verification import verify as verify_output
 
-    found = verify_output(output)
+    if is_kafka(output):
+        from ggfmt.config.kafka_producer import producer_properties
+        from ggfmt.kafka.properties import client_settings
+        from ggfmt.sinks.kafka.verification import verify as verify_topics
+
+        given = None if producer_config is None else str(producer_config)
+        client, _ = client_settings(parse_address(output), *producer_properties(None, (), (), given, os.environ))
+        found = verify_topics(client, job)
+    else:
+        found = verify_output(output)
     if output_format == "json":
         write_text(verification_json(found), sys.stdout)
     else:

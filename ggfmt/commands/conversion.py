@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
@@ -11,14 +13,17 @@ from ggfmt.commands import arguments, options
 from ggfmt.commands.arguments import Path, Paths, Properties, ignore_warnings
 from ggfmt.commands.declaration import After, OldName, Option, PythonOnly, settings_from
 from ggfmt.commands.runners import STREAM, choose_runner
-from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
 from ggfmt.summary import Summarized, Summary
 
 if TYPE_CHECKING:
+    from ggfmt.config.handlers import Configuration
+    from ggfmt.kafka.request import KafkaRequest
     from ggfmt.model.table import TableDef
     from ggfmt.reading.progress import ProgressSnapshot
     from ggfmt.reading.rejects import RejectEntry
     from ggfmt.sinks.dry_run import DryRun
+    from ggfmt.sinks.kafka.run import TopicPlan
 
 Mode = Literal["error", "append", "overwrite"]
 OnReject = Literal["abend", "quarantine"]
@@ -34,12 +39,14 @@ class Result(Summarized):
                wrote to standard output
     warnings   of the handler files
     plan       of a dry run, which has nothing else
+    topics     what goes to each topic of Kafka
     """
 
     totals: Mapping[str, Any]
     manifests: Mapping[str, Mapping[str, Any]]
     warnings: tuple[Diagnostic, ...] = ()
     plan: DryRun | None = None
+    topics: tuple[TopicPlan, ...] = ()
 
     @property
     def manifest(self) -> Mapping[str, Any]:
@@ -95,7 +102,7 @@ class ConvertRequest:
             "--output",
             metavar="DIR",
             panel="Output",
-            help="The output directory; default: the handler's `rootFilePath`. `-`: standard output.",
+            help="A directory, or `kafka://BROKER`; default: the handler's `rootFilePath`. `-`: standard output.",
         ),
     ] = None
     to: Annotated[str | None, options.TO] = None
@@ -145,6 +152,12 @@ class ConvertRequest:
     _: KW_ONLY
     table: Annotated[str | Sequence[str] | None, options.TABLES, After("definitions")] = None
     exclude: Annotated[str | Sequence[str] | None, options.EXCLUDE, After("table")] = None
+    job: Annotated[str | None, options.JOB] = None
+    producer_config: Annotated[Path | None, options.PRODUCER_CONFIG] = None
+    create_topics: Annotated[str | int | None, options.CREATE_TOPICS] = None
+    rate: Annotated[float | None, options.RATE] = None
+    atomic: Annotated[bool, options.ATOMIC] = False
+    staging: Annotated[Path | None, options.STAGING] = None
     spark: Annotated[object | None, PythonOnly()] = None
     warn: Annotated[Callable[[Sequence[Diagnostic]], None], PythonOnly()] = ignore_warnings
     progress: Annotated[Callable[[ProgressSnapshot], None] | None, PythonOnly()] = None
@@ -186,11 +199,58 @@ def run_conversion(request: ConvertRequest) -> Result:
         release=configuration.release,
         checkpoint=arguments.text(request.checkpoint),
         selection=arguments.selection(request.table, request.exclude),
+        kafka=_kafka(request, target, configuration),
     )
-    if request.dry_run:
+    if request.dry_run and settings.kafka is None:
         from ggfmt.sinks.dry_run import as_planned
 
         planned = as_planned(settings, runner.parallelism)
         return Result(planned.sink.unchanged().report, {}, configuration.diagnostics, planned)
     done = execute(settings, runner.start, request.progress)
-    return Result(done.report, done.manifests, configuration.diagnostics)
+    return Result(done.report, done.manifests, configuration.diagnostics, topics=done.topics)
+
+
+def _kafka(request: ConvertRequest, target: str | None, configuration: Configuration) -> KafkaRequest | None:
+    """Return what a run to Kafka is asked to do; None for another output. Raises: UsageError GG571, GG577, and as of
+    `client_settings`."""
+    from ggfmt.config.kafka_producer import producer_properties
+    from ggfmt.kafka.address import is_kafka, parse_address
+    from ggfmt.kafka.properties import client_settings
+    from ggfmt.kafka.request import KafkaRequest
+
+    if target is None or not is_kafka(target):
+        given = {
+            "--job": request.job,
+            "--create-topics": request.create_topics,
+            "--rate": request.rate,
+            "--atomic": request.atomic,
+        }
+        for option in (name for name, value in given.items() if value):
+            message = f"`{option}` is for messages in Kafka"
+            raise UsageError(Diagnostic("GG577", message, help=f"leave out `{option}`, or give `-o kafka://BROKER`"))
+        return None
+    (name,) = {handler.name for handler in configuration.handlers} if len(configuration.handlers) == 1 else (None,)
+    files, settings = arguments.texts(request.config), arguments.lines(request.settings)
+    sources = producer_properties(name, files, settings, arguments.text(request.producer_config), os.environ)
+    client, converters = client_settings(parse_address(target), *sources)
+    return KafkaRequest(
+        client=client,
+        converters={name: property.value for name, property in converters.items()},
+        job=request.job,
+        create=_partitions(request.create_topics),
+        rate=request.rate,
+        atomic=request.atomic,
+        staging=arguments.text(request.staging),
+        is_dry=request.dry_run,
+    )
+
+
+def _partitions(given: str | int | None) -> tuple[int, int] | None:
+    """Return partitions and replication; -1 for that of the cluster."""
+    if given is None:
+        return None
+    found = re.fullmatch(r"([1-9][0-9]{0,4})(?::([1-9][0-9]?))?", str(given))
+    if found is None:
+        message = f"`--create-topics` needs a number of partitions, not `{given}`"
+        raise UsageError(Diagnostic("GG577", message, help="give `3`, or `3:2` for two replicas of each"))
+    return int(found[1]), int(found[2] or -1)

@@ -21,7 +21,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 _ANNOTATED = "Annotated["
-Panel = Literal["Input", "Handlers", "Output", "Spark", "Kafka", "Display", "Checks", "Fixes", "Logging"]
+Panel = Literal["Input", "Handlers", "Output", "Kafka", "Spark", "Display", "Checks", "Fixes", "Logging"]
 
 
 # Classes are written out here: at every start of the command line, a dataclass takes longer to make than to use.

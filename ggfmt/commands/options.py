@@ -65,6 +65,22 @@ EXCLUDE = Option(metavar="PATTERN", panel="Input", help="Leave out tables with t
 ON_REJECT = Option(panel="Output", help="Stop at a bad record, or set it aside and go on.")
 KEY = Option(metavar="KEY", multiple=False, help="`ID` for all tables, or `S.A=ID;S.B=ID,LINE`.")
 TABLE = Option(metavar="NAME", panel="Display", help="Only this table, in full or by the last part of its name.")
+JOB = Option(
+    metavar="NAME",
+    panel="Kafka",
+    help="The name under which the cluster remembers what was sent; default: from inputs and settings.",
+)
+PRODUCER_CONFIG = Option(metavar="FILE", file=True, panel="Kafka", help="The properties of Kafka's clients.")
+CREATE_TOPICS = Option(
+    metavar="PARTITIONS[:REPLICATION]", panel="Kafka", help="Make missing topics. Default: a missing topic is an error."
+)
+RATE = Option(metavar="N", min=0, panel="Kafka", help="Send at most so many messages in a second.")
+ATOMIC = Option(panel="Kafka", help="Send all messages in one transaction.")
+STAGING = Option(
+    metavar="DIR",
+    panel="Kafka",
+    help="Where messages of Kafka wait; on a cluster, for all workers to reach. Default: a temporary directory.",
+)
 
 REMOTE = Option(metavar="URL", panel="Spark", help="A Spark Connect server, `sc://HOST:PORT`, instead of a master.")
 SPARK_CONF = Option(metavar="KEY=VALUE", panel="Spark", help="A Spark property.")

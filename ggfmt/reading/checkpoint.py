@@ -477,6 +477,11 @@ class Checkpoint(Participant):
         """What `part` has recorded, as JSON has it."""
         return [msgspec.to_builtins(seen) for seen in self._seen]
 
+    @property
+    def last_run(self) -> str | None:
+        document = read_document(self.store, DOCUMENT)
+        return None if document is None else str(document["run"])
+
     def bind(self, targets: Sequence[OutputTarget], outputs: Sequence[Participant], mode: str) -> str:
         """Return the mode of the run: `append` if the checkpoint has runs. UsageError GG513 if it belongs to other
         output, or the output has lost the record of such a run."""

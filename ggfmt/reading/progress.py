@@ -29,6 +29,7 @@ READING = "reading"
 FORMATTING = "formatting"
 WRITING = "writing"
 JOINING = "joining"
+SENDING = "sending"
 COMMITTING = "committing"
 
 STEPS = {
@@ -40,6 +41,7 @@ STEPS = {
     FORMATTING: "make messages; all tasks together",
     WRITING: "write messages to staged files; all tasks together",
     JOINING: "join small files of a table",
+    SENDING: "send messages to Kafka; all senders together",
     COMMITTING: "publish files, schemas and the manifest; or copy to standard output",
 }
 

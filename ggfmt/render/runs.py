@@ -14,6 +14,7 @@ from ggfmt.render.diagnostics import count_findings, diagnostics_json, print_dia
 from ggfmt.render.report.facts import NOTHING_LOST, ReportData, operations_of, seconds_text, time_text
 from ggfmt.render.wrapping import write_lines
 from ggfmt.sinks.dry_run import DryRun
+from ggfmt.sinks.kafka.run import TopicPlan
 from ggfmt.sinks.messages.pipeline import HandlerOutput
 from ggfmt.sinks.messages.publish import MIN_DIGITS
 from ggfmt.sinks.messages.run_history import PastRun
@@ -110,6 +111,23 @@ def _handler(planned: DryRun, target: HandlerOutput, replaced: int, most: int | 
         yield "  A directory for each table"
     for directory in target.schema_directories:
         yield f"  Schemas in {directory.shown}"
+
+
+def topics_text(plans: Sequence[TopicPlan]) -> str:
+    """Return what a run would send to each topic."""
+    lines = [f"Topics: {len(plans):,}"]
+    for plan in plans:
+        totals = plan.totals
+        limit = "" if plan.limit is None else f", of at most {plan.limit:,}"
+        over = " - TOO LARGE" if plan.limit is not None and totals.largest > plan.limit else ""
+        made = ", which the run would make" if plan.is_new else ""
+        lines.append(f"  {plan.topic}: {counted(plan.partitions, 'partition')}{made}")
+        lines.append(
+            f"    {counted(totals.messages, 'message')}, {totals.bytes:,} bytes; "
+            f"the largest message has {totals.largest:,}{limit}{over}"
+        )
+    lines.append("This was a dry run: nothing was sent.")
+    return "".join(f"{visible(line)}\n" for line in lines)
 
 
 def _first(lines: Sequence[str], most: int | None, noun: str = "") -> Iterator[str]:

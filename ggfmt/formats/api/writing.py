@@ -12,7 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from ggfmt.arrow.arrays import non_null_values
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import narrow, non_null_values
 from ggfmt.columnar.metadata import Clock
 from ggfmt.columnar.pieces import text_buffer
 from ggfmt.diagnostics.diagnostic import Diagnostic
@@ -103,6 +104,10 @@ class Framing(ABC):
     def frame(self, messages: pa.Array[Any]) -> tuple[pa.Buffer | bytes, int]:
         """Return the bytes to append to a file, and the number of characters that the encoding lacks."""
 
+    def encode(self, messages: pa.Array[Any]) -> tuple[pa.BinaryArray, int]:
+        """Return the bytes of each message, as it is outside of a file, and the number of characters as `frame`."""
+        return narrow(messages, pa.BinaryArray), 0
+
 
 @dataclass(frozen=True)
 class SchemaFile:
@@ -143,14 +148,20 @@ class TextFraming(Framing):
         self._encoder = encoder(charset)
         self.header = byte_order_mark(charset) + self._encoder.encode(head)[0]
 
+    def encode(self, messages: pa.Array[Any]) -> tuple[pa.BinaryArray, int]:
+        if self._unchanged:
+            return pc.cast(messages, pa.binary()), 0
+        encoded = [self._encoder.encode(message) for message in non_null_values(messages)]
+        return pa.array([part for part, _ in encoded], pa.binary()), sum(lost for _, lost in encoded)
+
     def frame(self, messages: pa.Array[Any]) -> tuple[pa.Buffer | bytes, int]:
         data = text_buffer(messages)
         if self._unchanged:
             return data, 0
         if self._encoder.whole:
             return self._encoder.encode(str(data, "utf-8"))
-        encoded = [self._encoder.encode(message) for message in non_null_values(messages)]
-        return b"".join(part for part, _ in encoded), sum(lost for _, lost in encoded)
+        encoded, lost = self.encode(messages)
+        return b"".join(value.as_py() for value in encoded), lost
 
 
 _HEX_LINES = 8

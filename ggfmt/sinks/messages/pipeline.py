@@ -6,7 +6,7 @@ A run, a preview, the schemas and the examples of options all go this way, so th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -54,6 +54,7 @@ class HandlerOutput:
     final   the names of files when they are full; None without a File Writer
     keeps   whether full files stay once the event handlers have had them
     counts  whether names have counts of operations
+    shown_place  where messages go, if not to a directory
     """
 
     settings: HandlerSettings
@@ -65,6 +66,7 @@ class HandlerOutput:
     final: Layout | None = None
     keeps: bool = True
     counts: bool = False
+    shown_place: str | None = None
 
     @property
     def handler(self) -> str:
@@ -99,6 +101,7 @@ class Job(ReadJob):
     moment   the time in the names of files, in UTC
     staging  by output directory, where tasks write
     release  of GoldenGate that messages follow, and why; None without a format of GoldenGate
+    writer   makes what takes the messages of a handler in a task; None: files do
     """
 
     run: str
@@ -111,6 +114,7 @@ class Job(ReadJob):
     trace: bool = False
     replacements: Replacements = field(default_factory=Replacements)
     release: ReleaseFinding | None = None
+    writer: Callable[..., Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -32,11 +32,13 @@ log = logging.getLogger("ggfmt")
 
 @dataclass
 class HandlerTotals(HandlerCounts):
-    """The totals of one handler; `not_shown`: the losses of all values, which are not counted."""
+    """The totals of one handler; `topics`: those of Kafka, with their messages, bytes and largest message; `not_shown`:
+    the losses of all values, which are not counted."""
 
     files: int = 0
     size: int = 0
     streamed: bool = False
+    topics: Mapping[str, Any] = field(default_factory=dict)
     not_shown: tuple[Loss, ...] = ()
 
 
@@ -102,8 +104,8 @@ def configuration_summary(target: HandlerOutput, stream: bool = False, whole: bo
     settings, format = target.settings, FORMATS[target.settings.format]
     lines = [f"Configuration summary of handler {target.handler}", f"  {format.doc}"]
     layout = "a directory for each table" if settings.partition_by_table else "all tables in the same files"
-    place = f"{target.root.shown}/{target.handler}, {layout}"
-    lines.append(f"  Output: {'standard output' if stream else place}.")
+    place = "standard output" if stream else f"{target.root.shown}/{target.handler}, {layout}"
+    lines.append(f"  Output: {target.shown_place or place}.")
     lines.append(f"  Tokens: {'included' if settings.context.include_tokens else 'not included'}.")
     values = [(spec, getattr(settings.options, spec.attr)) for spec in format.options.specs()]
     shown = [(spec, value) for spec, value in values if whole or value != spec.default]
@@ -175,6 +177,7 @@ def as_document(totals: Totals) -> dict[str, Any]:
                 "left_out": handler.left_out,
                 "files": handler.files,
                 "bytes": handler.size,
+                **({"topics": {name: vars(topic) for name, topic in handler.topics.items()}} if handler.topics else {}),
                 "rejects": dict(handler.rejected),
                 "lost_characters": handler.lost_characters,
                 "not_shown": [{"loss": loss.id, "what": loss.text} for loss in handler.not_shown],
@@ -227,7 +230,7 @@ def log_summary(totals: Totals, definitions: Sequence[TableDef], targets: Sequen
     left = sum(1 for _ in found)
     if left:
         log.warning("%s: see `--log-level debug`, or the manifest", counted(left, "more warning"))
-    roots = dict.fromkeys(target.root for target in targets)
+    roots = dict.fromkeys(target.root for target in targets if target.shown_place is None)
     log.info("%s", summary(totals, list(roots), whole))
 
 
@@ -312,6 +315,7 @@ def _handlers(totals: Totals) -> _Section:
 
 def _handler(name: str, handler: HandlerTotals) -> Iterable[str]:
     place = "on standard output" if handler.streamed else f"in {counted(handler.files, 'file')}"
+    place = f"in {counted(len(handler.topics), 'topic')}" if handler.topics else place
     yield f"  handler {name}: {counted(handler.messages, 'message')}, {handler.size:,} bytes {place}"
     if handler.extras:
         yield f"    including {handler.extras:,} extra from primary key updates"

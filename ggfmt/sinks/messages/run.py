@@ -44,10 +44,11 @@ log = logging.getLogger("ggfmt")
 
 @dataclass(frozen=True)
 class RunResult:
-    """`manifests` are by output directory; empty if nothing was committed."""
+    """`manifests` are by output directory; empty if nothing was committed. `topics`: what goes to each of Kafka."""
 
     totals: report.Totals
     manifests: dict[str, dict[str, Any]]
+    topics: tuple[Any, ...] = ()
 
     @property
     def report(self) -> dict[str, Any]:
@@ -63,6 +64,10 @@ def execute(
 
 
 def sink_of(settings: RunSettings) -> MessageSink:
+    if settings.kafka is not None:
+        from ggfmt.sinks.kafka.run import KafkaSink
+
+        return KafkaSink(settings)
     return (_StreamSink if settings.output == STREAM else MessageSink)(settings)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
@@ -74,11 +75,11 @@ class _Table:
     partitioner: Partitioner | None
 
 
-class HandlerWriter:
-    """One handler's part of the task `ordinal`, which follows `epoch` metadata changes."""
+class HandlerWriter(ABC):
+    """One handler's part of a task: it formats operations, counts them, and sets records aside."""
 
     def __init__(
-        self, job: Job, ordinal: int, epoch: int, target: HandlerOutput, attempt: int, clock: Clock, watch: Stopwatch
+        self, job: Job, ordinal: int, target: HandlerOutput, attempt: int, clock: Clock, watch: Stopwatch
     ) -> None:
         self.target = target
         self._settings = target.settings
@@ -90,6 +91,72 @@ class HandlerWriter:
         self._directory.make_directory("")
         self.rejects = RejectFiles(self._directory, target.handler, ordinal)
         self._result = HandlerTaskOutput()
+
+    @property
+    def projection(self) -> Projection:
+        return self._settings.projection
+
+    def write(self, batch: ChangeBatch) -> Iterator[tuple[int, Diagnostic]]:
+        """Format and write a batch. Yield the rows of operations that have no message, with the reason."""
+        refused, formatted = self._pipeline.format(batch)
+        self._watch.lap(FORMATTING)
+        yield from refused
+        if formatted is None:
+            return
+        if self._trace:
+            self._result.traces += formatted.traced()
+        yield from self._write(formatted)
+        self._watch.lap(WRITING)
+
+    @abstractmethod
+    def _write(self, formatted: FormattedBatch) -> Iterator[tuple[int, Diagnostic]]: ...
+
+    @property
+    def _lost_characters(self) -> int:
+        """How many characters the encoding did not have so far."""
+        return 0
+
+    def _count(self, formatted: FormattedBatch) -> None:
+        self._result.messages += len(formatted.messages)
+        self._result.extras += len(formatted.messages) - len(formatted.operations)
+
+    def loss(self) -> Diagnostic | None:
+        """Return the first values, of those written so far, that the messages do not show as they are."""
+        for note, count in self._pipeline.notes.items():
+            reason = f"{counted(count, note.unit)} {note.detail} (`{note.loss}`)"
+            return Diagnostic("GG407", reason, Span(table=note.table, field=note.field or None), _STRICT_HELP)
+        lost = self._lost_characters
+        if lost:
+            reason = f"the encoding does not have {counted(lost, 'character')} (`{CHARACTER_REPLACED.id}`)"
+            return Diagnostic("GG407", reason, help="choose another `encoding`")
+        return None
+
+    @abstractmethod
+    def end_of_chunk(self) -> None:
+        """Operations of different tables are in order up to here."""
+
+    @abstractmethod
+    def new_epoch(self, epoch: int) -> None:
+        """Note a schema change."""
+
+    def close(self) -> HandlerTaskOutput:
+        result = self._result
+        result.lost_characters = self._lost_characters
+        result.notes = self._pipeline.notes
+        result.left_out = self._pipeline.left_out
+        result.rejects = self.rejects.close()
+        result.rejected.update(self.rejects.by_code)
+        self._watch.lap(WRITING)
+        return result
+
+
+class FileWriter(HandlerWriter):
+    """Writes to staged files, after `epoch` metadata changes."""
+
+    def __init__(
+        self, job: Job, ordinal: int, epoch: int, target: HandlerOutput, attempt: int, clock: Clock, watch: Stopwatch
+    ) -> None:
+        super().__init__(job, ordinal, target, attempt, clock, watch)
         self._tables: dict[str, _Table] = {}
         self._waiting = WriteBuffer()
         self._moment = job.moment
@@ -98,32 +165,16 @@ class HandlerWriter:
         if not self._settings.partition_by_table:
             self._interleaved = InterleavedWriter(self._series("", str(epoch), None))
 
-    @property
-    def projection(self) -> Projection:
-        return self._settings.projection
-
-    def write(self, batch: ChangeBatch) -> Iterator[tuple[int, Diagnostic]]:
-        refused, formatted = self._pipeline.format(batch)
-        self._watch.lap(FORMATTING)
-        yield from refused
-        if formatted is None:
-            return
-        if self._trace:
-            self._result.traces += formatted.traced()
-        table = self._table(batch.table)
+    def _write(self, formatted: FormattedBatch) -> Iterator[tuple[int, Diagnostic]]:
+        table = self._table(formatted.operations.table)
         if self._interleaved is not None:
             self._count(formatted)
             self._interleaved.write(formatted.messages, formatted.arranged, table.preamble)
         elif table.partitioner is None:
             self._count(formatted)
-            self._write(table, (), formatted.messages, formatted.arranged.position, formatted.arranged.op)
+            self._put(table, (), formatted.messages, formatted.arranged.position, formatted.arranged.op)
         else:
             yield from self._write_divided(table, table.partitioner, formatted)
-        self._watch.lap(WRITING)
-
-    def _count(self, formatted: FormattedBatch) -> None:
-        self._result.messages += len(formatted.messages)
-        self._result.extras += len(formatted.messages) - len(formatted.operations)
 
     def _write_divided(
         self, table: _Table, partitioner: Partitioner, formatted: FormattedBatch
@@ -149,12 +200,12 @@ class HandlerWriter:
             if len(rows):
                 arranged = formatted.arranged
                 messages, ops = formatted.messages.take(rows), arranged.op.take(rows)
-                self._write(table, partition, messages, arranged.position.take(rows), ops)
+                self._put(table, partition, messages, arranged.position.take(rows), ops)
         self._result.extras -= len(formatted.operations) - len(without_file_name)
         for row, diagnostic in sorted(without_file_name.items(), key=lambda item: item[0]):
             yield formatted.rows[row], diagnostic.at(position=formatted.operations.position[row].as_py())
 
-    def _write(
+    def _put(
         self,
         table: _Table,
         partition: Partition,
@@ -165,40 +216,25 @@ class HandlerWriter:
         preambles = () if table.preamble is None else (table.preamble,)
         self._series_of(table, partition).write(messages, positions, preambles, ops=ops)
 
-    def loss(self) -> Diagnostic | None:
-        """Return the first values, of those written so far, that the messages do not show as they are."""
-        for note, count in self._pipeline.notes.items():
-            reason = f"{counted(count, note.unit)} {note.detail} (`{note.loss}`)"
-            return Diagnostic("GG407", reason, Span(table=note.table, field=note.field or None), _STRICT_HELP)
-        lost = sum(series.lost for series in self._every_series())
-        if lost:
-            reason = f"the encoding does not have {counted(lost, 'character')} (`{CHARACTER_REPLACED.id}`)"
-            return Diagnostic("GG407", reason, help="choose another `encoding`")
-        return None
-
     def end_of_chunk(self) -> None:
         if self._interleaved is not None:
             self._interleaved.end_of_chunk()
             self._watch.lap(WRITING)
 
     def new_epoch(self, epoch: int) -> None:
-        """Note a schema change: a file of all tables may have to end there."""
-        if self._interleaved is not None:
+        if self._interleaved is not None:  # a file of all tables may have to end there
             self._interleaved.end_of_chunk()
             self._interleaved.series.new_definition(str(epoch), self._settings.framing(None))
 
+    @property
+    def _lost_characters(self) -> int:
+        return sum(series.lost for series in self._every_series())
+
     def close(self) -> HandlerTaskOutput:
-        result = self._result
         for series in self._every_series():
             series.roll()
-            result.files += series.files
-            result.lost_characters += series.lost
-        result.notes = self._pipeline.notes
-        result.left_out = self._pipeline.left_out
-        result.rejects = self.rejects.close()
-        result.rejected.update(self.rejects.by_code)
-        self._watch.lap(WRITING)
-        return result
+            self._result.files += series.files
+        return super().close()
 
     def _every_series(self) -> list[StagedSeries]:
         if self._interleaved is not None:
@@ -272,8 +308,9 @@ class SplitSink:
         self._place = place
         self.watch = Stopwatch()
         clock = Clock(job.current_timestamp)
-        self.outputs = [
-            HandlerWriter(job, ordinal, epoch, target, attempt, clock, self.watch) for target in job.targets
+        task = job, ordinal, epoch
+        self.outputs: list[HandlerWriter] = [
+            (job.writer or FileWriter)(*task, target, attempt, clock, self.watch) for target in job.targets
         ]
         self._job = job
         self._replacer = Replacer(job.replacements) if job.replacements else None

@@ -14,6 +14,7 @@ from ggfmt.config.lint.releases import ReleaseFinding
 from ggfmt.config.refusals import layout_refusals
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span, UsageError
 from ggfmt.engine import RunRequest
+from ggfmt.kafka.request import KafkaRequest
 from ggfmt.location import remedy, write_problem
 from ggfmt.options.value_types import Replacements
 from ggfmt.sinks.messages.events import BELOW, opened, with_stages
@@ -31,6 +32,7 @@ class RunSettings(RunRequest):
     replacements: Replacements = field(default_factory=Replacements)
     release: ReleaseFinding | None = None
     event_handlers: str = BELOW
+    kafka: KafkaRequest | None = None
 
 
 def chosen_layout(config: HandlerConfig, run_options: RunOptions) -> Layout:

@@ -1,0 +1,121 @@
+"""Messages of topics: what a cluster has, and its messages from one offset to another, committed ones alone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.kafka.client import SECONDS, ClientSettings, kafka_error, kafka_errors_stop
+
+if TYPE_CHECKING:
+    from confluent_kafka import Message
+
+_FIRST_BATCH, _LARGEST_BATCH = 100, 5000  # messages
+_BATCH_BYTES = 8 << 20
+_WAIT_SECONDS = 0.1  # for a full batch: control records and aborted ones use offsets, so it may never be full
+_FETCH_MILLISECONDS = 50  # that a broker waits before it says that a partition has ended
+
+
+class Cluster:
+    """A connection to read from; `close` ends it."""
+
+    def __init__(self, settings: ClientSettings) -> None:
+        self.settings = settings
+        self._consumer = settings.consumer(fetch_wait_max_ms=_FETCH_MILLISECONDS)
+        self._assigned: object = None
+
+    def close(self) -> None:
+        self._consumer.close()
+
+    def topics(self) -> Mapping[str, Sequence[int]]:
+        """Return the numbers of the partitions of every topic. Abend GG571."""
+        with kafka_errors_stop(self.settings.shown):
+            found = self._consumer.list_topics(timeout=SECONDS).topics
+        return {name: sorted(topic.partitions) for name, topic in found.items() if topic.error is None}
+
+    def bounds(self, topic: str, partitions: Sequence[int]) -> dict[int, tuple[int, int]]:
+        """Return the first offset of each partition, and its last stable offset: an open transaction hides the rest."""
+        from confluent_kafka import IsolationLevel, TopicPartition
+        from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
+
+        admin = self.settings.admin()
+        kinds = OffsetSpec.earliest(), OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        with kafka_errors_stop(self.settings.shown):
+            asked = [
+                admin.list_offsets(
+                    {TopicPartition(topic, number): kind for number in partitions},
+                    isolation_level=IsolationLevel.READ_COMMITTED,
+                    request_timeout=SECONDS,
+                )
+                for kind in kinds
+            ]
+            first, last = ({place.partition: found.result().offset for place, found in each.items()} for each in asked)
+        return {number: (first[number], last[number]) for number in partitions}
+
+    def at_time(self, topic: str, bounds: Mapping[int, tuple[int, int]], milliseconds: int) -> dict[int, int]:
+        """Return the offset of the first message of each partition that is not older; the end if there is none."""
+        from confluent_kafka import TopicPartition
+
+        asked = [TopicPartition(topic, number, milliseconds) for number in bounds]
+        with kafka_errors_stop(self.settings.shown):
+            found = self._consumer.offsets_for_times(asked, timeout=SECONDS)
+        ends = {place.partition: place.offset for place in found}
+        return {number: min(ends[number], end) if ends[number] >= 0 else end for number, (_, end) in bounds.items()}
+
+    def take(self, part: Partition) -> list[Message]:
+        """Return the next messages of a partition; none at the end of the range."""
+        from confluent_kafka import KafkaError, TopicPartition
+
+        limit = time.monotonic() + SECONDS
+        with kafka_errors_stop(part.shown):
+            if self._assigned is not part and part.place < part.end:
+                self._consumer.assign([TopicPartition(part.topic, part.number, part.place)])
+                self._assigned = part
+            while part.place < part.end:
+                batch = self._consumer.consume(min(part.batch, part.end - part.place), _WAIT_SECONDS)
+                for event in batch:
+                    error: Any = event.error()
+                    if error is None:
+                        continue
+                    if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
+                        raise Abend(lost_messages(part.shown, part.place, None))
+                    if error.code() != KafkaError._PARTITION_EOF:
+                        raise Abend(kafka_error(error, part.shown))
+                    part.place = max(part.place, event.offset() or 0)
+                found = [message for message in batch if message.error() is None]
+                if found:
+                    part.place = max(part.place, (found[-1].offset() or 0) + 1)
+                    if part.place > part.end:
+                        found = [message for message in found if (message.offset() or 0) < part.end]
+                    size = sum(map(len, found)) // len(found) if found else 0
+                    part.batch = max(1, min(_LARGEST_BATCH, _BATCH_BYTES // max(1, size)))
+                if found:
+                    return found
+                if time.monotonic() > limit:
+                    message = f"Kafka: no message in {SECONDS:g} seconds, although the range ends at {part.end}"
+                    raise Abend(Diagnostic("GG571", message, Span(file=part.shown)))
+        return []
+
+
+@dataclass(eq=False)
+class Partition:
+    """Offsets of a partition to read: from `start`, before `end`. `place`: the offset to read next."""
+
+    topic: str
+    number: int
+    start: int
+    end: int
+    shown: str
+    place: int
+    batch: int = _FIRST_BATCH
+
+
+def lost_messages(shown: str, start: int, first: int | None) -> Diagnostic:
+    """Return the error for offsets that the topic does not have any more, from `start` up to `first`."""
+    to = "" if first is None else f" to {first - 1}"
+    message = f"the messages from offset {start}{to} are gone: the topic does not keep them any more"
+    help = "read what is left with `?from=beginning`, without `--checkpoint` or with a new one"
+    return Diagnostic("GG579", message, Span(file=shown), help)

@@ -1,0 +1,217 @@
+"""What the jobs of ggfmt have sent, in a topic of the cluster, and the transactions that send and remember it.
+
+A job has a record with the name of the job as its key, and one for each partition that it sends to, with the key
+`JOB/TOPIC/PARTITION`. The topic is compacted: the last record of a key counts. Records are in the transactions of the
+messages that they describe, so that a partition has exactly the messages that its record says.
+
+`Transactions` fences every earlier producer of its id, and ends its transaction, before the records are read.
+"""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.kafka.client import SECONDS, ClientSettings, kafka_error, kafka_errors_stop
+
+if TYPE_CHECKING:
+    from confluent_kafka import Producer
+
+STATE_TOPIC = "ggfmt.state"
+TRANSACTION_SECONDS = 60  # after which the cluster ends the transaction of a producer that is gone
+ATOMIC_SECONDS = 900  # the most that clusters take by default
+_PIECE_BYTES = 500_000  # of a long record, which is divided into several
+_QUEUE_KILOBYTES = 2_000_000
+
+Message = dict[str, Any]  # as `Producer.produce_batch` takes it: `key`, `value`, and perhaps `headers`
+
+
+class Fenced(Exception):
+    """Another producer with the same transactional id has taken over."""
+
+
+class Transactions:
+    """A producer of messages in transactions. Abend GG571 for errors of the cluster, `Fenced` where another took over.
+
+    After an error the transaction that was open is aborted, by this producer or by the next one of its id.
+    """
+
+    def __init__(self, settings: ClientSettings, id: str, seconds: int = TRANSACTION_SECONDS, **own: Any) -> None:
+        self._shown = settings.shown
+        self._open = False
+        self._producer: Producer = settings.producer(
+            transactional_id=id,
+            transaction_timeout_ms=seconds * 1000,
+            queue_buffering_max_kbytes=_QUEUE_KILOBYTES,
+            queue_buffering_max_messages=10_000_000,
+            **own,
+        )
+        with self._errors():
+            self._producer.init_transactions(SECONDS)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        from confluent_kafka import KafkaError, KafkaException
+
+        try:
+            yield
+        except KafkaException as error:
+            found = error.args[0]
+            if found.code() in (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED):
+                raise Fenced from None
+            raise Abend(kafka_error(error, self._shown)) from None
+
+    def send(self, topic: str, partition: int, messages: list[Message]) -> None:
+        """Add messages to the open transaction. The caller ends it before the queue is full."""
+        producer = self._producer
+        with self._errors():
+            if not self._open:
+                producer.begin_transaction()
+                self._open = True
+            if "headers" in messages[0]:  # `produce_batch` takes none
+                for message in messages:
+                    producer.produce(topic, partition=partition, **message)
+            elif producer.produce_batch(topic, messages, partition) != len(messages):
+                failed = next(message["_error"] for message in messages if "_error" in message)
+                raise Abend(Diagnostic("GG571", f"Kafka: {failed}", Span(file=f"{self._shown}/{topic}")))
+            producer.poll(0)
+
+    def flush(self) -> None:
+        """Wait until the cluster has all messages of the transaction."""
+        with self._errors():
+            if self._producer.flush(TRANSACTION_SECONDS):
+                message = f"Kafka: messages were not delivered in {TRANSACTION_SECONDS} seconds"
+                raise Abend(Diagnostic("GG571", message, Span(file=self._shown)))
+
+    def commit(self, records: Mapping[str, bytes]) -> None:
+        """Commit the transaction, with these records of the job."""
+        from confluent_kafka import KafkaException
+
+        for key, value in records.items():
+            pieces = [value[at : at + _PIECE_BYTES] for at in range(0, len(value), _PIECE_BYTES)] or [b""]
+            pieces[0] = b"%d " % len(pieces) + pieces[0]
+            for number, piece in enumerate(pieces):
+                name = f"{key}#{number}" if number else key
+                self.send(STATE_TOPIC, 0, [{"key": name.encode(), "value": piece}])
+        limit = time.monotonic() + TRANSACTION_SECONDS
+        with self._errors():
+            while self._open:
+                try:
+                    self._producer.commit_transaction(SECONDS)
+                    self._open = False
+                except KafkaException as error:
+                    found = error.args[0]
+                    if found.txn_requires_abort():
+                        self._producer.abort_transaction(SECONDS)
+                    if not found.retriable() or time.monotonic() > limit:
+                        raise
+
+    def abort(self) -> None:
+        """End an open transaction without its messages, as far as the cluster can be reached."""
+        from confluent_kafka import KafkaException
+
+        if self._open:
+            try:
+                self._producer.purge()
+                self._producer.abort_transaction(SECONDS)
+            except KafkaException:
+                pass  # the cluster ends it, or the next producer of this id
+        self._open = False
+
+    def close(self) -> None:
+        self.abort()
+        self._producer.close()
+
+
+def make_state_topic(settings: ClientSettings, replication: int = -1) -> None:
+    """Make the topic of the records, unless it is there."""
+    make_topics(settings, {STATE_TOPIC: 1}, replication, {"cleanup.policy": "compact"})
+
+
+def make_topics(
+    settings: ClientSettings, topics: Mapping[str, int], replication: int = -1, config: Mapping[str, str] | None = None
+) -> None:
+    """Make topics with these numbers of partitions; those that are there stay. `replication` -1: the cluster's."""
+    from confluent_kafka import KafkaError, KafkaException
+    from confluent_kafka.cimpl import NewTopic
+
+    if not topics:
+        return
+    admin = settings.admin()
+    wanted = [NewTopic(name, count, replication, config=dict(config or {})) for name, count in topics.items()]
+    for topic, made in admin.create_topics(wanted, operation_timeout=SECONDS, request_timeout=SECONDS).items():
+        with kafka_errors_stop(f"{settings.shown}/{topic}"):
+            try:
+                made.result(2 * SECONDS)
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                    raise
+
+
+def ends(settings: ClientSettings, partitions: Sequence[tuple[str, int]], committed: bool = False) -> list[int]:
+    """Return the ends of partitions: the next offset, or with `committed` where the first open transaction begins."""
+    from confluent_kafka import IsolationLevel, TopicPartition
+    from confluent_kafka.admin._listoffsets import OffsetSpec
+
+    admin = settings.admin()
+    level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
+    wanted = {TopicPartition(*item): OffsetSpec.latest() for item in partitions}  # type: ignore[no-untyped-call]
+    with kafka_errors_stop(settings.shown):
+        found = admin.list_offsets(wanted, isolation_level=level, request_timeout=SECONDS) if wanted else {}
+        offsets = {(item.topic, item.partition): made.result(2 * SECONDS).offset for item, made in found.items()}
+    return [offsets[item] for item in partitions]
+
+
+def read_records(settings: ClientSettings, job: str | None, since: int = 0) -> tuple[dict[str, bytes], int]:
+    """Return the records of a job, or of all jobs, from an offset on, and the end of the topic.
+
+    Transactions of other jobs may hide what follows them: wait for their end. Abend GG571 if one does not end.
+    """
+    from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+    (end,) = ends(settings, [(STATE_TOPIC, 0)])
+    limit = time.monotonic() + 1.5 * TRANSACTION_SECONDS
+    while ends(settings, [(STATE_TOPIC, 0)], committed=True)[0] < end:
+        if time.monotonic() > limit:
+            help = "run again when the cluster has ended that transaction (`transaction.timeout.ms` of its producer)"
+            message = f"Kafka: an open transaction of another producer hides the records in `{STATE_TOPIC}`"
+            raise Abend(Diagnostic("GG571", message, Span(file=settings.shown), help))
+        time.sleep(0.05)
+    found: dict[str, bytes] = {}
+    consumer = settings.consumer(auto_offset_reset="earliest")
+    try:
+        with kafka_errors_stop(settings.shown):
+            consumer.assign([TopicPartition(STATE_TOPIC, 0, since)])
+            while since < end:
+                item = consumer.poll(SECONDS)
+                if item is None:
+                    raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "the records of the job do not arrive"))
+                error = item.error()
+                if error is not None:
+                    if error.code() != KafkaError._PARTITION_EOF:
+                        raise KafkaException(error)
+                    break
+                name, value = (item.key() or b"").decode(errors="replace"), item.value()
+                if value is not None and (job is None or name == job or name.startswith((f"{job}/", f"{job}#"))):
+                    found[name] = value
+    finally:
+        consumer.close()
+    return _joined(found), end
+
+
+def _joined(found: Mapping[str, bytes]) -> dict[str, bytes]:
+    joined = {}
+    for name, value in found.items():
+        if "#" not in name:
+            count, _, first = value.partition(b" ")
+            joined[name] = b"".join([first, *(found.get(f"{name}#{number}", b"") for number in range(1, int(count)))])
+    return joined
+
+
+def owner_of(topic: str, partition: int | None, owners: int) -> int:
+    """Return which of several producers sends to a partition; with None, to all partitions of a topic."""
+    return (zlib.crc32(topic.encode()) + (partition or 0)) % owners

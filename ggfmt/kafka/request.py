@@ -1,0 +1,32 @@
+"""What a run to Kafka is asked to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ggfmt.kafka.client import ClientSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class KafkaRequest:
+    """How a run sends.
+
+    client      of the cluster
+    converters  properties of the producer file that are for converters and their registry
+    job         under which the cluster remembers what was sent; None: a name that follows from inputs and settings
+    create      partitions and replication of topics that are missing; None to refuse them
+    rate        messages in a second, at most
+    atomic      one transaction for the whole run
+    staging     where messages wait, for all workers to reach; None: a temporary directory of this machine
+    is_dry      send nothing
+    """
+
+    client: ClientSettings
+    converters: Mapping[str, str] = field(default_factory=dict, repr=False)
+    job: str | None = None
+    create: tuple[int, int] | None = None
+    rate: float | None = None
+    atomic: bool = False
+    staging: str | None = None
+    is_dry: bool = False

@@ -1,0 +1,467 @@
+"""Topics of Kafka as what a run writes: the senders, their transactions, and the record of the job in the cluster."""
+
+from __future__ import annotations
+
+import logging
+import re
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from ggfmt import signals
+from ggfmt.arrow.arrays import non_null_values
+from ggfmt.commit.commit import CommitPart, commit, write_errors_stop
+from ggfmt.commit.names import counted
+from ggfmt.commit.store import Store
+from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, Span, UsageError
+from ggfmt.engine import Run
+from ggfmt.formats import FORMATS
+from ggfmt.java.text import visible
+from ggfmt.kafka.address import SCHEME
+from ggfmt.kafka.cluster import topic_settings
+from ggfmt.kafka.jobs import (
+    Fenced,
+    Transactions,
+    ends,
+    make_state_topic,
+    make_topics,
+    read_records,
+)
+from ggfmt.kafka.request import KafkaRequest
+from ggfmt.location import Location, StoreAddress
+from ggfmt.options.templates import TABLE_NAMES, TableName
+from ggfmt.reading.content import examine
+from ggfmt.reading.progress import SENDING
+from ggfmt.reading.runner import InProcess
+from ggfmt.sinks.kafka.send import (
+    Pair,
+    PartitionRecord,
+    Sending,
+    SendOutcome,
+    other_messages,
+    partition_records,
+    send,
+    staged,
+    transactional_id,
+)
+from ggfmt.sinks.kafka.staging import (
+    OVERHEAD_BYTES,
+    StagedMessages,
+    TopicOutput,
+    TopicTaskOutput,
+    TopicTotals,
+    TopicWriter,
+)
+from ggfmt.sinks.kafka.state import RunRecord, check_run, fingerprint_of, read_run
+from ggfmt.sinks.kafka.templates import AddressSettings
+from ggfmt.sinks.messages.events import opened
+from ggfmt.sinks.messages.layout import Layout
+from ggfmt.sinks.messages.pipeline import HandlerSettings, Job
+from ggfmt.sinks.messages.run import MessageSink, RunResult
+from ggfmt.sinks.messages.sink import MessageOutcome
+from ggfmt.sinks.messages.stream import directory_for_stream
+from ggfmt.sinks.messages.targets import RunSettings
+from ggfmt.version import VERSION
+
+MAX_OWNERS = 64
+_AUTO = "auto-"
+_JOB = re.compile(r"[A-Za-z0-9._-]{1,150}")
+
+log = logging.getLogger("ggfmt")
+
+
+@dataclass(frozen=True)
+class TopicPlan:
+    """What a run sends to a topic. `is_new`: the run makes it."""
+
+    topic: str
+    partitions: int
+    totals: TopicTotals
+    limit: int | None
+    is_new: bool
+
+
+class KafkaSink(MessageSink):
+    """The topics of one handler. A dry run ends before it sends.
+
+    The messages of all tasks wait in the staging directory. Then the senders send them, in transactions that are
+    remembered in the cluster, where another attempt goes on.
+    """
+
+    streamed = True
+    target: TopicOutput
+    last: RunRecord | None = None
+    record: RunRecord
+
+    def __init__(self, settings: RunSettings) -> None:
+        super().__init__(settings)
+        assert settings.kafka is not None
+        self.request: KafkaRequest = settings.kafka
+        self.client = self.request.client
+        self.plans: list[TopicPlan] = []
+        self._staged: list[StagedMessages] = []
+        self._records: dict[Pair, PartitionRecord] = {}
+        self._has_begun = False
+
+    @property
+    def shown(self) -> str:
+        return self.client.shown
+
+    @property
+    def root(self) -> Location:
+        return self._staging
+
+    def check(self, held: ExitStack, dry: bool = False) -> None:
+        check_request(self.settings, self.request)
+        self.target = topic_output(self.settings, self.request, self.client.topics())
+        self.targets = (self.target,)
+        self._staging = _staging_directory(self.request.staging, held)
+
+    def open(self, run: Run) -> None:
+        if self.request.job is None:
+            return
+        self.last, _ = read_run(self.client, self.request.job)
+        if run.checkpoint is not None:
+            self.unfinished = self._unfinished(run)
+
+    def _unfinished(self, run: Run) -> Sequence[Any] | None:
+        """Return the inputs of a run whose messages are in the cluster, wholly or in part, and not in the checkpoint.
+        UsageError GG574 if checkpoint and cluster are not of one time."""
+        assert run.checkpoint is not None
+        last, has = self.last, run.checkpoint.last_run
+        before, after = (None, None) if last is None else last.checkpoint
+        if last is None and has is None:
+            return None
+        if last is not None and has == after and last.is_complete:
+            return None
+        if last is not None and has == before and last.inputs:
+            return last.inputs
+        message = (
+            f"the checkpoint and the job `{self.request.job}` are not of one time: one of them is older, or another"
+        )
+        help = "use the `--job` and the `--checkpoint` of one series of runs, or other ones for both"
+        raise UsageError(Diagnostic("GG574", message, Span(file=run.checkpoint.root.shown), help))
+
+    def plan(self, run: Run) -> Job:
+        job = super().plan(run)
+        assert run.scan is not None
+        contents = [examine(item.file) for item in run.scan.inputs]
+        ends_of_files = [content.stored for content in contents if not isinstance(content, Diagnostic)]
+        self._fingerprint = fingerprint_of(ends_of_files, job.input_format, self.target.settings, self.target.addresses)
+        self.job_name = self.request.job or _AUTO + self._fingerprint
+        if self.request.job is None:
+            self.last, _ = read_run(self.client, self.job_name)
+        if self.request.is_dry:
+            return job
+        nothing = check_run(self.last, self._fingerprint, self.job_name, run.mode, self.shown)
+        if nothing is not None and self.unfinished is None:
+            log.warning("%s; no message is sent", visible(nothing))
+            run.idle = nothing
+        if self.is_continued:
+            assert self.last is not None
+            log.info("going on with run %s, of which a part was sent", self.last.run)
+            self._moment = datetime.fromisoformat(self.last.moment)
+        else:  # a fixed time, so that another attempt makes the same messages
+            self._moment = job.current_timestamp or datetime.now()
+        return replace(job, current_timestamp=self._moment)
+
+    @property
+    def is_continued(self) -> bool:
+        """Whether an earlier attempt has begun to send the messages of this run."""
+        return self.last is not None and self.last.fingerprint == self._fingerprint
+
+    def job(self, run: Run) -> Job:
+        return replace(super().job(run), writer=TopicWriter, staging={self.target.root: self._staging})
+
+    def tasks(self, run: Run) -> KafkaSink:
+        super().tasks(run)
+        if not self.target.in_order:
+            self.scratch = self._staging.child("routed")
+        in_one = self.request.atomic or self.target.joined or isinstance(run.runner, InProcess)
+        self._owners = 1 if in_one else min(MAX_OWNERS, run.runner.parallelism)
+        return self
+
+    def task(self, job: Job) -> Callable[..., MessageOutcome]:
+        return super().task(replace(job, targets=(replace(self.target, owners=self._owners),)))
+
+    def discard(self) -> None:
+        with write_errors_stop(self._staging):
+            Store(self._staging).delete_tree("")
+
+    def collect(self, run: Run, job: Job, outcomes: list[MessageOutcome]) -> None:
+        topics: dict[str, TopicTotals] = {}
+        for outcome in outcomes:
+            written = outcome.written[self.target.handler]
+            assert isinstance(written, TopicTaskOutput)
+            self._staged += written.staged
+            for topic, totals in written.topics.items():
+                topics.setdefault(topic, TopicTotals()).add(totals)
+        if self.target.joined:
+            topics = _joined_totals(self._staged)
+        super().collect(run, job, outcomes)
+        self.plans = self._planned(topics)
+        handler = self.results.totals.handlers[self.target.handler]
+        handler.size = sum(plan.totals.bytes for plan in self.plans)
+        handler.topics = {plan.topic: plan.totals for plan in self.plans}
+
+    def _planned(self, topics: Mapping[str, TopicTotals]) -> list[TopicPlan]:
+        """Check the topics. UsageError GG572 if the cluster lacks some, Abend GG573 if it would refuse a message."""
+        known = self.target.partitions
+        missing = sorted(topics.keys() - known.keys())
+        if missing and self.request.create is None:
+            place = Span(file=f"{self.shown}/{missing[0]}")
+            others = f", and {counted(len(missing) - 1, 'other topic')}" if len(missing) > 1 else ""
+            message = f"the cluster has no topic `{visible(missing[0])}`{others}"
+            help = "make the topics, or let ggfmt make them with `--create-topics PARTITIONS[:REPLICATION]`"
+            raise UsageError(Diagnostic("GG572", message, place, help))
+        limits = self._limits(sorted(topics.keys() & known.keys()))
+        count = self.target.missing or 0
+        plans = [
+            TopicPlan(topic, known.get(topic, count), topics[topic], limits.get(topic), topic in missing)
+            for topic in sorted(topics)
+        ]
+        for plan in plans:
+            if plan.limit is not None and plan.totals.largest > plan.limit and not self.request.is_dry:
+                message = (
+                    f"a message has {plan.totals.largest:,} bytes with its key and headers, and the topic takes "
+                    f"{plan.limit:,} (`max.message.bytes`); nothing was sent"
+                )
+                help = "raise `max.message.bytes` of the topic, or send each operation on its own with `mode=op`"
+                raise Abend(Diagnostic("GG573", message, Span(file=f"{self.shown}/{plan.topic}"), help))
+        return plans
+
+    def _limits(self, topics: Sequence[str]) -> dict[str, int]:
+        """Return `max.message.bytes` of topics, as far as the cluster says."""
+        found = topic_settings(self.client, topics) if topics else {}
+        return {topic: int(limit) for topic, own in found.items() if (limit := own.get("max.message.bytes"))}
+
+    def publish(self, run: Run, others: Sequence[CommitPart]) -> None:
+        if self.request.is_dry:
+            return
+        with _resumable():
+            make_state_topic(self.client)
+            fenced = self._take_over(run)
+            try:
+                self._send(run)
+                self._end(run, fenced)
+            except Fenced:
+                raise Abend(self._overtaken()) from None
+            finally:
+                fenced.close()
+        if others:
+            commit(run.id, list(others))
+        self.manifests = {self.shown: self._manifest(run)}
+
+    def _take_over(self, run: Run) -> Transactions:
+        """Stop every earlier attempt of the job, and record this one. UsageError GG574 if another run came between."""
+        fenced = Transactions(self.client, transactional_id(self.job_name))
+        now, records = read_run(self.client, self.job_name)
+        if (None if now is None else now.run) != (None if self.last is None else self.last.run):
+            raise Abend(self._overtaken())
+        owners = max(self._owners, 1 if now is None else now.owners)
+        for owner in range(owners):  # of which another attempt may have had more
+            Transactions(self.client, transactional_id(self.job_name, owner)).close()
+        wanted = {plan.topic: plan.partitions for plan in self.plans}
+        make_topics(
+            self.client,
+            {plan.topic: plan.partitions for plan in self.plans if plan.is_new},
+            -1 if self.request.create is None else self.request.create[1],
+        )
+        if self.is_continued:
+            assert now is not None
+            self._check_partitions(now.partitions, wanted)
+            self.record = msgspec.structs.replace(now, session=uuid.uuid4().hex, owners=owners)
+        else:
+            _, since = read_records(self.client, self.job_name)
+            self.record = RunRecord(
+                run=run.id,
+                session=uuid.uuid4().hex,
+                moment=self._moment.isoformat(),
+                fingerprint=self._fingerprint,
+                version=VERSION,
+                owners=owners,
+                since=since,
+                partitions=wanted,
+                begins=self._ends(wanted),
+            )
+        if run.checkpoint is not None:
+            had = run.checkpoint.last_run
+            self.record.inputs, self.record.checkpoint = run.checkpoint.recorded, (had, run.id)
+        fenced.commit({self.job_name: self.record.encoded()})
+        self._has_begun = True
+        _, records = read_run(self.client, self.job_name)
+        self._records = partition_records(records, self.job_name, self.record.run)
+        return fenced
+
+    def _check_partitions(self, before: Mapping[str, int], now: Mapping[str, int]) -> None:
+        for topic, count in before.items():
+            if now.get(topic, count) != count:
+                message = (
+                    f"the topic had {count} partitions when this run began, and has {now[topic]} now: keys would move"
+                )
+                help = "send with another `--job` to a new topic, since this one already has a part of the messages"
+                raise Abend(Diagnostic("GG574", message, Span(file=f"{self.shown}/{topic}"), help))
+
+    def _ends(self, topics: Mapping[str, int]) -> dict[str, list[int]]:
+        pairs = [(topic, number) for topic, count in topics.items() for number in range(count)]
+        found: dict[str, list[int]] = {topic: [] for topic in topics}
+        for (topic, _), end in zip(pairs, ends(self.client, pairs), strict=True):
+            found[topic].append(end)
+        return found
+
+    def _send(self, run: Run) -> None:
+        shares: dict[int, list[StagedMessages]] = {}
+        for file in self._staged:
+            shares.setdefault(file.owner, []).append(file)
+        request = self.request
+        sending = Sending(
+            self.client,
+            self.job_name,
+            self.record.run,
+            self.record.session,
+            self.record.since,
+            {plan.topic: plan.partitions for plan in self.plans},
+            request.atomic,
+            None if request.rate is None else request.rate / max(1, len(shares)),
+            self.target.joined,
+            max((plan.totals.largest for plan in self.plans), default=0),
+            min((plan.limit for plan in self.plans if plan.limit is not None), default=1_000_000),
+        )
+        sizes = [sum(file.size for file in share) for share in shares.values()]
+        progress = run.tracker.start_tasks(SENDING, sizes, run.runner.parallelism)
+        outcomes: list[SendOutcome] = run.runner.run(partial(send, sending), list(shares.values()), progress)
+        if any(outcome.overtaken for outcome in outcomes):
+            raise Abend(self._overtaken())
+        made = {pair: record for outcome in outcomes for pair, record in outcome.records.items()}
+        for pair, record in self._records.items():
+            if pair not in made or made[pair].messages < record.messages:
+                raise Abend(other_messages(self.client, self.job_name, pair))
+        self._records = made
+
+    def _end(self, run: Run, fenced: Transactions) -> None:
+        digests: dict[str, list[tuple[int, str]]] = {}
+        for topic, count in self.record.partitions.items():
+            none = PartitionRecord(self.record.run, 0, "")
+            of_topic = [self._records.get((topic, number), none) for number in range(count)]
+            digests[topic] = [(record.messages, record.digest) for record in of_topic]
+        self.record.ends, self.record.digests = self._ends(self.record.partitions), digests
+        self.record.is_complete = True
+        fenced.commit({self.job_name: self.record.encoded()})
+
+    def _overtaken(self) -> Diagnostic:
+        message = f"another run of the job `{visible(self.job_name)}` has taken over; it goes on where this one was"
+        help = "wait for the other run; give runs that are to work side by side a `--job` each"
+        return Diagnostic("GG575", message, Span(file=self.shown), help)
+
+    def _manifest(self, run: Run) -> dict[str, Any]:
+        record = self.record
+        return {
+            "run": record.run,
+            "job": self.job_name,
+            "handler": self.target.handler,
+            "topics": {plan.topic: {"partitions": plan.partitions, **vars(plan.totals)} for plan in self.plans},
+        }
+
+    def report(self, run: Run) -> RunResult:
+        return replace(super().report(run), topics=tuple(self.plans))
+
+    def interrupted(self, run: Run) -> KeyboardInterrupt | CommittedWithErrors:
+        if not self._has_begun:
+            return KeyboardInterrupt(f"{signals.interruption()}; nothing was sent")
+        if self.record.is_complete:
+            message = f"{signals.interruption()}, but all messages are sent"
+            help = "run again with the same `--job`: the run sends nothing, and ends what is left"
+            return CommittedWithErrors(Diagnostic("GG550", message, Span(file=self.shown), help))
+        return KeyboardInterrupt(f"{signals.interruption()}; {_GOES_ON}")
+
+
+_GOES_ON = "a part of the messages may be sent; the same command goes on where the last transaction ended"
+
+
+@contextmanager
+def _resumable() -> Iterator[None]:
+    """Say what to do about an error that interrupts a run which may have sent a part."""
+    try:
+        yield
+    except Abend as error:
+        (diagnostic,) = error.diagnostics
+        raise Abend(diagnostic if diagnostic.help else replace(diagnostic, help=_GOES_ON)) from None
+
+
+def check_request(settings: RunSettings, request: KafkaRequest) -> None:
+    """UsageError GG577 for options that do not go with Kafka."""
+    handlers = settings.handlers
+    names = ", ".join(f"`{visible(handler.name)}`" for handler in handlers)
+    for applies, message, help in (
+        (
+            len(handlers) > 1,
+            f"a run sends the messages of one handler, but the handlers are {names}",
+            "choose one with `--handler`",
+        ),
+        (settings.quarantine, "topics cannot contain rejects", "leave out `--on-reject quarantine`"),
+        (settings.mode == "overwrite", "messages that are in a topic cannot be replaced", "use `--mode append`"),
+        (
+            settings.checkpoint is not None and request.job is None,
+            "`--checkpoint` needs the name of the job that it belongs to",
+            "give `--job NAME`, the same for each run",
+        ),
+        (
+            request.job is not None and not _JOB.fullmatch(request.job),
+            f"`{visible(request.job or '')}` is no name of a job",
+            "use up to 150 letters, digits, `.`, `_` and `-`",
+        ),
+        (
+            any(handler.executed_handlers for handler in handlers),
+            "event handlers make files",
+            "pass a directory to `-o`",
+        ),
+    ):
+        if applies:
+            raise UsageError(Diagnostic("GG577", message, help=help))
+
+
+def topic_output(settings: RunSettings, request: KafkaRequest, partitions: Mapping[str, int]) -> TopicOutput:
+    """Return the output of the one handler. ConfigurationError GG577 if what it wants is not known."""
+    (config,) = settings.handlers
+    own = HandlerSettings.of(config, settings.run_options)
+    if FORMATS[own.format].by_table or own.framing(None).container:
+        message = f"the format `{own.format}` makes files, and no messages"
+        raise UsageError(Diagnostic("GG577", message, config.place("format"), "choose a format of messages"))
+    addresses = AddressSettings.of(config, settings.run_options, own.context)
+    assert config.kafka is not None
+    return TopicOutput(
+        own,
+        Location(StoreAddress(SCHEME, f"{request.client.shown}/", request.client.shown), ""),
+        config.handler.max_file_size,
+        Layout("", None, None, (), ""),
+        shown_place=f"topics of {request.client.shown}",
+        addresses=addresses,
+        partitions=partitions,
+        missing=None if request.create is None else request.create[0],
+        joined=addresses.by_transaction,
+        in_order=not any(isinstance(piece, TableName) and piece.keyword == TABLE_NAMES[0] for piece in addresses.topic),
+        schemas=config.kafka.schema_topic_name or None,
+    )
+
+
+def _staging_directory(given: str | None, held: ExitStack) -> Location:
+    """Return a directory for this run alone, which `held` deletes."""
+    if given is None:
+        return Location.local(directory_for_stream(held))
+    root = opened(given, "the staging directory").child(f"ggfmt-{uuid.uuid4().hex}")
+    held.callback(Store(root).delete_tree, "")
+    return root
+
+
+def _joined_totals(files: Sequence[StagedMessages]) -> dict[str, TopicTotals]:
+    totals: dict[str, TopicTotals] = {}
+    for batch in staged(files, joined=True):
+        for topic, value in zip(*(non_null_values(batch[name]) for name in ("topic", "value")), strict=True):
+            totals.setdefault(topic, TopicTotals()).add(TopicTotals(1, len(value), len(value) + OVERHEAD_BYTES))
+    return totals

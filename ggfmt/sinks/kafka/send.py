@@ -1,0 +1,317 @@
+"""The senders of a run: each takes its staged messages to whole partitions of topics, exactly once.
+
+A sender goes on where the last transaction of its partitions ended. The record of a partition has the number of
+messages that the run has sent to it, and a digest of them; so one that has sent other messages is found out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import non_null_values, numbered
+from ggfmt.arrow.ipc import READ
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.kafka.client import ClientSettings
+from ggfmt.kafka.jobs import ATOMIC_SECONDS, TRANSACTION_SECONDS, Fenced, Message, Transactions, read_records
+from ggfmt.sinks.kafka.staging import StagedMessages
+
+_COMMIT_MESSAGES, _COMMIT_BYTES, _COMMIT_SECONDS = 50_000, 32 << 20, 10.0
+_BATCH_BYTES = 1_000_000  # of the protocol, as clients have it by default
+
+Pair = tuple[str, int]  # a topic and one of its partitions
+
+
+class PartitionRecord(msgspec.Struct, frozen=True):
+    """What a run has sent to a partition."""
+
+    run: str
+    messages: int
+    digest: str
+
+
+class PartitionDigest:
+    """A digest of messages in order, the same for every way to divide them into batches."""
+
+    def __init__(self) -> None:
+        self.messages = 0
+        self._parts = [hashlib.blake2b(digest_size=16) for _ in range(4)]
+
+    def update(self, keys: pa.Array[Any], values: pa.Array[Any]) -> None:
+        self.messages += len(values)
+        lengths = (pc.fill_null(pc.cast(pc.binary_length(column), pa.int32()), -1) for column in (keys, values))
+        for part, column in zip(self._parts, (keys, values, *lengths), strict=True):
+            part.update(_data(column))
+
+    @property
+    def text(self) -> str:
+        return hashlib.blake2b(b"".join(part.digest() for part in self._parts), digest_size=16).hexdigest()
+
+
+def _data(column: pa.Array[Any]) -> memoryview:
+    """Return the bytes of the values of an array, one after the other."""
+    *_, data = column.buffers()
+    if data is None:
+        return memoryview(b"")
+    if pa.types.is_binary(column.type):
+        offsets = memoryview(column.buffers()[1]).cast("i")  # type: ignore[arg-type]
+        return memoryview(data)[offsets[column.offset] : offsets[column.offset + len(column)]]
+    width = column.type.bit_width // 8
+    return memoryview(data)[column.offset * width : (column.offset + len(column)) * width]
+
+
+@dataclass(frozen=True)
+class Sending:
+    """What all senders of a run share.
+
+    run        the id of the run whose messages they are, which may have been begun by an earlier one
+    session    the id of this attempt, by which a sender knows that its run was overtaken
+    since      the offset of the records in the state topic from which on there may be some of this run
+    partitions of each topic
+    """
+
+    settings: ClientSettings
+    job: str
+    run: str
+    session: str
+    since: int
+    partitions: Mapping[str, int]
+    atomic: bool = False
+    rate: float | None = None
+    joined: bool = False
+    largest: int = _BATCH_BYTES
+    limit: int = _BATCH_BYTES
+
+
+@dataclass
+class SendOutcome:
+    """What a sender has done: the record of each of its partitions, and whether another run has taken over."""
+
+    records: dict[Pair, PartitionRecord] = field(default_factory=dict)
+    sent: int = 0
+    overtaken: bool = False
+
+
+def transactional_id(job: str, owner: int | None = None) -> str:
+    return f"ggfmt.{job}" if owner is None else f"ggfmt.{job}.{owner}"
+
+
+def send(sending: Sending, share: Sequence[StagedMessages], attempt: int) -> SendOutcome:
+    """Send the messages of one owner. Abend GG571, and GG574 if the job has sent others."""
+    outcome = SendOutcome()
+    if not share:
+        return outcome
+    if _is_overtaken(sending):  # before this producer would fence that of the newer run
+        outcome.overtaken = True
+        return outcome
+    try:
+        transactions = Transactions(
+            sending.settings,
+            transactional_id(sending.job, share[0].owner),
+            ATOMIC_SECONDS if sending.atomic else TRANSACTION_SECONDS,
+            message_max_bytes=max(_BATCH_BYTES, sending.largest),
+            batch_size=min(_BATCH_BYTES, sending.limit),
+        )
+        try:
+            records, _ = read_records(sending.settings, sending.job, sending.since)
+            if _session(records, sending.job) != sending.session:
+                outcome.overtaken = True
+                return outcome
+            _Sender(sending, transactions, _begun(records, sending), outcome).send(share)
+        finally:
+            transactions.close()
+    except Fenced:
+        if not _is_overtaken(sending):
+            raise OSError("a copy of this task has taken over") from None
+        outcome.overtaken = True
+    return outcome
+
+
+def _is_overtaken(sending: Sending) -> bool:
+    records, _ = read_records(sending.settings, sending.job, sending.since)
+    return _session(records, sending.job) != sending.session
+
+
+class _Session(msgspec.Struct):
+    session: str
+
+
+def _session(records: Mapping[str, bytes], job: str) -> str | None:
+    return msgspec.json.decode(records[job], type=_Session).session if job in records else None
+
+
+def _begun(records: Mapping[str, bytes], sending: Sending) -> dict[Pair, PartitionRecord]:
+    return partition_records(records, sending.job, sending.run)
+
+
+def partition_records(records: Mapping[str, bytes], job: str, run: str) -> dict[Pair, PartitionRecord]:
+    """Return what a run has sent to each partition."""
+    found = {}
+    for name, value in records.items():
+        if name != job:
+            _, topic, number = name.split("/")
+            record = msgspec.json.decode(value, type=PartitionRecord)
+            if record.run == run:
+                found[topic, int(number)] = record
+    return found
+
+
+class _Sender:
+    def __init__(
+        self, sending: Sending, transactions: Transactions, begun: Mapping[Pair, PartitionRecord], outcome: SendOutcome
+    ) -> None:
+        self._sending = sending
+        self._transactions = transactions
+        self._begun = begun
+        self._outcome = outcome
+        self._digests: dict[Pair, PartitionDigest] = {}
+        self._touched: set[Pair] = set()
+        self._turns: dict[str, int] = {}
+        self._schemas: dict[tuple[str, bytes], str] = {}
+        self._messages = self._bytes = 0
+        self._started = self._last = time.monotonic()
+
+    def send(self, share: Sequence[StagedMessages]) -> None:
+        for batch in slices(staged(share, self._sending.joined), self._sending.rate):
+            self._send(self._without_repetitions(batch))
+            self._wait()
+            is_full = self._messages >= _COMMIT_MESSAGES or self._bytes >= _COMMIT_BYTES
+            if self._sending.atomic and is_full:
+                self._transactions.flush()
+                self._messages = self._bytes = 0
+            elif is_full or time.monotonic() - self._last > _COMMIT_SECONDS:
+                self._commit()
+        self._commit()
+        for pair, digest in self._digests.items():
+            self._outcome.records[pair] = PartitionRecord(self._sending.run, digest.messages, digest.text)
+
+    def _without_repetitions(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Leave out schemas that were sent before: each task stages those of its first operations."""
+        if batch["definition"].null_count == len(batch):
+            return batch
+        kept = []
+        for topic, key, definition in zip(*(batch[name].to_pylist() for name in _SCHEMA), strict=True):
+            kept.append(definition is None or self._schemas.get((topic, key)) != definition)
+            if definition is not None:
+                self._schemas[topic, key] = definition
+        return batch.filter(pa.array(kept, pa.bool_()))
+
+    def _send(self, batch: pa.RecordBatch) -> None:
+        for (topic, partition), rows in self._divided(batch):
+            pair = topic, partition
+            part = batch if len(rows) == len(batch) else batch.take(rows)
+            digest = self._digests.setdefault(pair, PartitionDigest())
+            before = self._begun[pair].messages - digest.messages if pair in self._begun else 0
+            if before > 0:
+                digest.update(part["key"].slice(0, before), part["value"].slice(0, before))
+                part = part.slice(before)
+                if digest.messages == self._begun[pair].messages and digest.text != self._begun[pair].digest:
+                    raise Abend(other_messages(self._sending.settings, self._sending.job, pair))
+            if len(part):
+                digest.update(part["key"], part["value"])
+                self._transactions.send(topic, partition, _messages(part))
+                self._touched.add(pair)
+                self._messages += len(part)
+                self._bytes += part.nbytes
+                self._outcome.sent += len(part)
+
+    def _divided(self, batch: pa.RecordBatch) -> Iterator[tuple[Pair, pa.Int64Array]]:
+        """Yield the partitions with their rows. Messages without one take the partitions of their topic in turn."""
+        topics, partitions = batch["topic"], batch["partition"]
+        names = topics.dictionary_encode()
+        for place, topic in enumerate(non_null_values(names.dictionary)):
+            count = self._sending.partitions[topic]
+            rows = pc.indices_nonzero(pc.equal(names.indices, place)) if len(names.dictionary) > 1 else None
+            own = partitions if rows is None else partitions.take(rows)
+            if own.null_count:
+                start = self._turns.get(topic, 0)
+                self._turns[topic] = start + own.null_count
+                turns = iter(range(start, start + own.null_count))
+                own = pa.array([next(turns) % count if p is None else p for p in own.to_pylist()], pa.int32())
+            places = numbered(len(batch)) if rows is None else pc.cast(rows, pa.int64())
+            for partition in sorted(non_null_values(pc.unique(own))):
+                yield (topic, partition), places.filter(pc.equal(own, partition))
+
+    def _wait(self) -> None:
+        rate = self._sending.rate
+        if rate is not None:
+            time.sleep(max(0.0, self._outcome.sent / rate - (time.monotonic() - self._started)))
+
+    def _commit(self) -> None:
+        run, job = self._sending.run, self._sending.job
+        records = {}
+        for pair in self._touched:
+            digest = self._digests[pair]
+            record = PartitionRecord(run, digest.messages, digest.text)
+            records[f"{job}/{pair[0]}/{pair[1]}"] = msgspec.json.encode(record)
+        if records:
+            self._transactions.commit(records)
+        self._touched.clear()
+        self._messages = self._bytes = 0
+        self._last = time.monotonic()
+
+
+def other_messages(settings: ClientSettings, job: str, pair: Pair) -> Diagnostic:
+    message = f"an earlier attempt of the job `{job}` has sent other messages to partition {pair[1]}"
+    help = "run with the inputs, the settings and the version of ggfmt of that attempt, or give another `--job`"
+    return Diagnostic("GG574", message, Span(file=f"{settings.shown}/{pair[0]}"), help)
+
+
+_SCHEMA = ("topic", "key", "definition")
+
+
+def _messages(batch: pa.RecordBatch) -> list[Message]:
+    keys, values = batch["key"].to_pylist(), batch["value"].to_pylist()
+    headers = batch["headers"]
+    if headers.null_count == len(batch):
+        return [{"key": key, "value": value} for key, value in zip(keys, values, strict=True)]
+    columns = zip(keys, values, headers.to_pylist(), strict=True)
+    return [{"key": key, "value": value, "headers": own or []} for key, value, own in columns]
+
+
+def staged(share: Iterable[StagedMessages], joined: bool = False) -> Iterator[pa.RecordBatch]:
+    """Yield staged messages in their order; `joined`: those of a transaction as one."""
+    batches = _batches(share)
+    return _joined(batches) if joined else batches
+
+
+def _batches(share: Iterable[StagedMessages]) -> Iterator[pa.RecordBatch]:
+    for file in sorted(share, key=lambda file: file.split):
+        with file.location.open_file() as stream, pa.ipc.open_stream(stream, options=READ) as reader:
+            yield from reader
+
+
+def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield batches of one message for each transaction: its first message, with the bytes of all."""
+    rows: list[dict[str, Any]] = []
+    for batch in batches:
+        for row in batch.to_pylist():
+            if rows and row["transaction"] is not None and rows[-1]["transaction"] == row["transaction"]:
+                rows[-1]["parts"].append(row["value"])
+            else:
+                rows.append({**row, "parts": [row["value"]]})
+        ready, rows = rows[:-1], rows[-1:]
+        if ready:
+            yield _of_rows(ready, batch.schema)
+    if rows:
+        yield _of_rows(rows, batch.schema)
+
+
+def _of_rows(rows: Sequence[dict[str, Any]], schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([{**row, "value": b"".join(row["parts"])} for row in rows], schema=schema)
+
+
+def slices(batches: Iterable[pa.RecordBatch], rate: float | None) -> Iterator[pa.RecordBatch]:
+    """Yield batches that are small enough to end a transaction in time."""
+    most = _COMMIT_MESSAGES if rate is None else max(1, min(_COMMIT_MESSAGES, int(rate)))
+    for batch in batches:
+        size = max(1, min(most, len(batch) * _COMMIT_BYTES // max(batch.nbytes, 1)))
+        for start in range(0, len(batch), size):
+            yield batch.slice(start, size)

@@ -1,0 +1,314 @@
+"""Messages on their way to Kafka: what tasks stage, with the topic, the partition, the key and the headers of each.
+
+They wait in files of Arrow, one for each task and sender, until all of them are there: so a mistake in the data sends
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import as_strings, narrow, non_null_values
+from ggfmt.arrow.ipc import STAGED
+from ggfmt.columnar.metadata import Clock
+from ggfmt.columnar.strings import rows_where
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.formats import FORMATS
+from ggfmt.formats.api.format import Projection
+from ggfmt.formats.api.writing import RowErrors, TextFraming
+from ggfmt.kafka.jobs import owner_of
+from ggfmt.location import Location
+from ggfmt.model.change import ChangeBatch
+from ggfmt.model.table import TableDef
+from ggfmt.reading.progress import Stopwatch
+from ggfmt.reading.tasks import unique_name
+from ggfmt.sinks.kafka.partitions import partitions_of
+from ggfmt.sinks.kafka.templates import Addressed, Addressing, AddressSettings
+from ggfmt.sinks.messages.pipeline import FormattedBatch, HandlerOutput, Job
+from ggfmt.sinks.messages.sink import HandlerTaskOutput, HandlerWriter
+
+_FLUSH_BYTES = 4 << 20
+OVERHEAD_BYTES = 100  # of a message in a batch of the protocol, at most
+_HEADERS = pa.map_(pa.string(), pa.binary())
+_COLUMNS: dict[str, pa.DataType] = {
+    "topic": pa.string(),
+    "partition": pa.int32(),  # null: the sender takes one after the other
+    "key": pa.binary(),
+    "value": pa.binary(),
+    "headers": _HEADERS,
+    "transaction": pa.string(),  # of messages that the sender joins; else null
+    "definition": pa.string(),  # of the table that a message of the schema topic describes; else null
+}
+SCHEMA = pa.schema(_COLUMNS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopicOutput(HandlerOutput):
+    """The topics that a handler's messages go to.
+
+    partitions   of each topic of the cluster
+    missing      the partitions of a topic that the run makes; None if it makes none
+    owners       how many senders there are; each has whole partitions
+    joined       the messages of a transaction become one
+    in_order     the order of different tables matters
+    schemas      the topic of schemas; None for none
+    """
+
+    addresses: AddressSettings
+    partitions: Mapping[str, int] = field(default_factory=dict)
+    missing: int | None = None
+    owners: int = 1
+    joined: bool = False
+    in_order: bool = True
+    schemas: str | None = None
+
+
+@dataclass
+class TopicTotals:
+    """What goes to a topic; `largest` is the size of a message with its key and headers."""
+
+    messages: int = 0
+    bytes: int = 0
+    largest: int = 0
+
+    def add(self, other: TopicTotals) -> None:
+        self.messages += other.messages
+        self.bytes += other.bytes
+        self.largest = max(self.largest, other.largest)
+
+
+@dataclass(frozen=True)
+class StagedMessages:
+    """A file of staged messages of one sender; `split` gives the order of files."""
+
+    owner: int
+    split: int
+    location: Location
+    size: int
+
+
+@dataclass
+class TopicTaskOutput(HandlerTaskOutput):
+    staged: list[StagedMessages] = field(default_factory=list)
+    topics: dict[str, TopicTotals] = field(default_factory=dict)
+
+
+class TopicWriter(HandlerWriter):
+    """Stages the messages of a task."""
+
+    target: TopicOutput
+
+    def __init__(
+        self, job: Job, ordinal: int, epoch: int, target: HandlerOutput, attempt: int, clock: Clock, watch: Stopwatch
+    ) -> None:
+        super().__init__(job, ordinal, target, attempt, clock, watch)
+        assert isinstance(self.target, TopicOutput)
+        self._result: TopicTaskOutput = TopicTaskOutput()
+        self._clock = clock
+        self._tables: dict[str, _Table] = {}
+        self._parts: list[tuple[pa.RecordBatch, pa.Int64Array]] = []
+        self._waiting: list[pa.RecordBatch] = []
+        self._bytes = 0
+        self._lost = 0
+        self._files: dict[int, _File] = {}
+
+    @property
+    def projection(self) -> Projection:
+        own, target = super().projection, self.target
+        tokens = own.tokens or target.addresses.needs_tokens
+        return replace(own, tokens=tokens, transactions=target.joined, in_order=target.in_order)
+
+    def _write(self, formatted: FormattedBatch) -> Iterator[tuple[int, Diagnostic]]:
+        definition = formatted.operations.table
+        table = self._tables.get(definition.full_name)
+        if table is None or table.definition != definition:
+            table = self._tables[definition.full_name] = _Table(self.target, definition, self._clock)
+            self._parts += table.schemas(formatted.arranged)
+        values, lost = table.encoded(formatted.messages)
+        try:
+            batch = table.batch(formatted.arranged, values)
+        except RowErrors as errors:
+            yield from ((formatted.rows[formatted.sources[row]], diagnostic) for row, diagnostic in errors.rows)
+            return
+        self._count(formatted)
+        self._lost += lost
+        self._parts.append((batch, formatted.arranged.ordinal))
+
+    @property
+    def _lost_characters(self) -> int:
+        return self._lost
+
+    def end_of_chunk(self) -> None:
+        if not self._parts:
+            return
+        batches = [batch for batch, _ in self._parts]
+        if self.target.in_order and len(batches) > 1:
+            order = pc.array_sort_indices(pa.concat_arrays([ordinals for _, ordinals in self._parts]))  # a stable sort
+            batches = [_one(batches).take(order)]
+        self._parts = []
+        for batch in batches:
+            self._total(batch)
+            self._waiting.append(batch)
+            self._bytes += batch.nbytes
+        if self._bytes >= _FLUSH_BYTES:
+            self._flush()
+
+    def new_epoch(self, epoch: int) -> None:
+        self.end_of_chunk()
+
+    def _total(self, batch: pa.RecordBatch) -> None:
+        lengths = pc.add(_length(batch["value"]), _length(batch["key"]))
+        headers = batch["headers"]
+        if headers.null_count < len(headers):
+            lengths = pc.add(lengths, pa.scalar(max(_header_bytes(row) for row in headers.to_pylist()), pa.int64()))
+        table = pa.table({"topic": batch["topic"], "bytes": lengths}).group_by("topic", use_threads=False)
+        found = table.aggregate([("bytes", "count"), ("bytes", "sum"), ("bytes", "max")])
+        for topic, count, size, largest in zip(*(found[name].to_pylist() for name in _TOTALS), strict=True):
+            self._result.topics.setdefault(topic, TopicTotals()).add(TopicTotals(count, size, largest + OVERHEAD_BYTES))
+
+    def _flush(self) -> None:
+        batches, self._waiting, self._bytes = self._waiting, [], 0
+        if not batches:
+            return
+        batch = _one(batches)
+        if self.target.owners == 1:
+            self._file(0).write(batch)
+            return
+        pairs = zip(non_null_values(batch["topic"]), batch["partition"].to_pylist(), strict=True)
+        owners = pa.array([owner_of(topic, partition, self.target.owners) for topic, partition in pairs], pa.int64())
+        for owner in non_null_values(pc.unique(owners)):
+            self._file(owner).write(batch.filter(pc.equal(owners, owner)))
+
+    def _file(self, owner: int) -> _File:
+        file = self._files.get(owner)
+        if file is None:
+            location = self._directory.location(f"{unique_name()}.arrow")
+            file = self._files[owner] = _File(location)
+        return file
+
+    def close(self) -> HandlerTaskOutput:
+        self.end_of_chunk()
+        self._flush()
+        for owner, file in self._files.items():
+            self._result.staged.append(StagedMessages(owner, self._split, file.location, file.close()))
+        return super().close()
+
+
+def _one(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0] if len(batches) > 1 else batches[0]
+
+
+_TOTALS = ("topic", "bytes_count", "bytes_sum", "bytes_max")
+
+
+def _length(texts: pa.Array[Any]) -> pa.Int64Array:
+    return pc.cast(pc.fill_null(pc.binary_length(texts), 0), pa.int64())
+
+
+def _header_bytes(headers: list[tuple[str, bytes]] | None) -> int:
+    return sum(len(name) + len(value or b"") + 10 for name, value in headers or ())
+
+
+class _File:
+    def __init__(self, location: Location) -> None:
+        self.location = location
+        self._stream = location.create()
+        self._writer = pa.ipc.new_stream(self._stream, SCHEMA, options=STAGED)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._writer.write_batch(batch)
+
+    def close(self) -> int:
+        self._writer.close()
+        size = self._stream.tell()
+        self._stream.close()
+        return size
+
+
+class _Table:
+    """Where the messages of one definition go, and how they become bytes."""
+
+    def __init__(self, target: TopicOutput, definition: TableDef, clock: Clock) -> None:
+        self.definition = definition
+        self._target = target
+        self._addressing = Addressing(definition, target.addresses, clock)
+        self._framing = target.settings.framing(definition)
+        # In files, messages of other systems and of converters are lines, and their ends are no part of them.
+        format = FORMATS[target.settings.format]
+        is_of_formatter = format.options.of_goldengate and not format.handler_type
+        self._strips = isinstance(self._framing, TextFraming) and not is_of_formatter
+
+    def encoded(self, messages: pa.Array[Any]) -> tuple[pa.BinaryArray, int]:
+        """Return the bytes of each message, and the number of characters that the encoding does not have."""
+        if self._strips:
+            messages = pc.utf8_rtrim(messages, "\n")
+        return self._framing.encode(messages)
+
+    def batch(self, operations: ChangeBatch, values: pa.BinaryArray) -> pa.RecordBatch:
+        addressed: Addressed = self._addressing.of(operations)
+        count, target = len(values), self._target
+        topic = addressed.topic
+        topics = pa.repeat(pa.scalar(topic, pa.string()), count) if isinstance(topic, str) else topic
+        keys = pa.nulls(count, pa.binary()) if addressed.keys is None else pc.cast(addressed.keys, pa.binary())
+        transactions = _transactions(operations) if target.joined else None
+        return _batch(
+            topics, self._partitions(topic, keys), keys, values, _headers(addressed, count), transactions, None
+        )
+
+    def _partitions(self, topic: str | pa.StringArray, keys: pa.BinaryArray) -> pa.Int32Array:
+        known, missing = self._target.partitions, self._target.missing
+        if isinstance(topic, str):
+            return partitions_of(keys, known.get(topic, missing))
+        names = topic.dictionary_encode()
+        parts = pa.nulls(len(keys), pa.int32())
+        for place, name in enumerate(non_null_values(as_strings(names.dictionary))):
+            parts = pc.if_else(pc.equal(names.indices, place), partitions_of(keys, known.get(name, missing)), parts)
+        return narrow(parts, pa.Int32Array)
+
+    def schemas(self, operations: ChangeBatch) -> Iterator[tuple[pa.RecordBatch, pa.Int64Array]]:
+        """Yield the schemas of the definition as messages before its first operation; the sender drops repetitions."""
+        topic, definition = self._target.schemas, self.definition
+        files = self._target.settings.schema_files(definition) if topic is not None else ()
+        if topic is None or not files:
+            return
+        keys = pa.array([definition.full_name.encode()] * len(files), pa.binary())
+        values = pa.array([file.content for file in files], pa.binary())
+        names = pa.array([f"{file.name} {definition.fingerprint}" for file in files])
+        topics = pa.repeat(pa.scalar(topic, pa.string()), len(files))
+        batch = _batch(topics, self._partitions(topic, keys), keys, values, None, None, names)
+        yield batch, pa.repeat(operations.ordinal[0], len(files))
+
+
+def _transactions(operations: ChangeBatch) -> pa.StringArray:
+    """Return the transaction of each operation. Raises: RowErrors with GG577 for operations without one."""
+    found = operations.transaction
+    lacking = range(len(operations)) if found is None else rows_where(found.is_null())
+    if found is None or lacking:
+        place = Span(table=operations.table.full_name)
+        help = "set `mode=op` in the handler file, so that each operation is a message"
+        message = "with `mode=tx` a message is a transaction, and the input does not show that of an operation"
+        raise RowErrors([(row, Diagnostic("GG577", message, place, help)) for row in lacking])
+    return found
+
+
+def _headers(addressed: Addressed, count: int) -> pa.Array[Any] | None:
+    if not addressed.headers:
+        return None
+    names = pa.array([name for name, _ in addressed.headers] * count, pa.string())
+    values = [non_null_values(column) for _, column in addressed.headers]
+    offsets = pa.array(range(0, count * len(values) + 1, len(values)), pa.int32())
+    texts = pa.array([value for row in zip(*values, strict=True) for value in row], pa.binary())
+    made: pa.Array[Any] = pa.MapArray.from_arrays(offsets, names, texts)  # type: ignore[call-overload]
+    return made
+
+
+def _batch(*columns: pa.Array[Any] | None) -> pa.RecordBatch:
+    count = next(len(column) for column in columns if column is not None)
+    pairs = zip(columns, SCHEMA, strict=True)
+    whole = [pa.nulls(count, item.type) if column is None else column for column, item in pairs]
+    return pa.RecordBatch.from_arrays(whole, schema=SCHEMA)

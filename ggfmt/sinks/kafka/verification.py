@@ -1,0 +1,59 @@
+"""Verification of topics: the messages of each job's last run, against the counts and digests in its record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.java.text import visible
+from ggfmt.kafka.client import ClientSettings
+from ggfmt.kafka.consume import Cluster, Partition
+from ggfmt.kafka.jobs import STATE_TOPIC, read_records
+from ggfmt.sinks.kafka.send import PartitionDigest
+from ggfmt.sinks.kafka.state import RunRecord, decoded
+from ggfmt.sinks.messages.verification import Verification
+
+
+def verify(settings: ClientSettings, job: str | None = None) -> Verification:
+    """Read the messages of a job's last run back, or those of all jobs. UsageError GG574 if there is no such job."""
+    records = read_records(settings, job)[0] if STATE_TOPIC in settings.topics() else {}
+    runs = {name: decoded(value) for name, value in records.items() if "/" not in name}
+    if not runs:
+        what = "no job has sent anything" if job is None else f"the job `{visible(job)}` has sent nothing"
+        raise UsageError(Diagnostic("GG574", what, Span(file=settings.shown), "check the address and `--job`"))
+    found = Verification(runs=len(runs))
+    cluster = Cluster(settings)
+    try:
+        for name, run in sorted(runs.items()):
+            found.findings += _verify(cluster, name, run, found)
+    finally:
+        cluster.close()
+    return found
+
+
+def _verify(cluster: Cluster, job: str, run: RunRecord, found: Verification) -> Iterator[Diagnostic]:
+    shown = cluster.settings.shown
+    if not run.is_complete:
+        message = f"run {run.run} of the job `{visible(job)}` was interrupted, and a part of its messages is there"
+        yield Diagnostic("GG574", message, Span(file=shown), "run its command again: it goes on where it was")
+        return
+    for topic, begins in run.begins.items():
+        for number, (begin, end) in enumerate(zip(begins, run.ends[topic], strict=True)):
+            wanted, digest_of_run = run.digests[topic][number]
+            part = Partition(topic, number, begin, end, f"{shown}/{topic}/{number}", begin)
+            digest = PartitionDigest()
+            while messages := cluster.take(part):
+                values = pa.array([message.value() for message in messages], pa.binary())
+                digest.update(pa.array([message.key() for message in messages], pa.binary()), values)
+                found.size += values.nbytes
+            found.messages[job, topic] += digest.messages
+            place = Span(file=part.shown)
+            if digest.messages != wanted:
+                message = f"the run has sent {wanted:,} messages from offset {begin} on; there are {digest.messages:,}"
+                help = "another program may have sent some to the topic meanwhile, or removed some"
+                yield Diagnostic("GG510", message, place, help)
+            elif wanted and digest.text != digest_of_run:
+                yield Diagnostic("GG510", "the messages are not those that the run has sent", place)
+        found.files += 1
