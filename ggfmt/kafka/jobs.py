@@ -124,7 +124,7 @@ class Transactions:
 
     def close(self) -> None:
         self.abort()
-        self._producer.close()
+        del self._producer
 
 
 def make_state_topic(settings: ClientSettings, replication: int = -1) -> None:

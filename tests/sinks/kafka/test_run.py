@@ -1,0 +1,483 @@
+"""Runs to Kafka, on a real broker: where messages go, what the cluster remembers, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kafka_broker import KafkaBroker, kafka_broker
+from runs import operation, write_lines
+
+import ggfmt
+from ggfmt.diagnostics.diagnostic import Abend, GgfmtError
+from ggfmt.kafka.client import ClientSettings
+from ggfmt.kafka.jobs import Transactions
+from ggfmt.sinks.kafka import run as sink
+from ggfmt.sinks.kafka.run import KafkaSink
+from ggfmt.sinks.kafka.state import read_run
+from ggfmt.sinks.kafka.verification import verify
+
+__all__ = ["kafka_broker"]
+
+
+@dataclass
+class Place:
+    """Topics of one test: their names begin with `prefix`, which is the name of the job too."""
+
+    broker: KafkaBroker
+    prefix: str
+    directory: Path
+
+    @property
+    def settings(self) -> dict[str, str]:
+        return {
+            "gg.handler.k.type": "kafka",
+            "gg.handler.k.mode": "op",
+            "gg.handler.k.format": "json",
+            "gg.handler.k.topicMappingTemplate": f"{self.prefix}.${{fullyQualifiedTableName}}",
+            "gg.handler.k.keyMappingTemplate": "${primaryKeys}",
+        }
+
+    def send(self, *inputs: Path, settings: Mapping[str, str] | None = None, **options: Any) -> ggfmt.Result:
+        asked: dict[str, Any] = {"create_topics": 3, "job": self.prefix, "master": "none[1]"} | options
+        own = self.settings | dict(settings or {})
+        return ggfmt.convert(inputs, settings=own, output=self.broker.address, **asked)
+
+    def messages(self, table: str, isolation: str = "read_committed") -> list[list[tuple[bytes | None, bytes | None]]]:
+        return self.broker.messages(f"{self.prefix}.{table}", isolation)
+
+    def values(self, table: str) -> list[list[dict[str, Any]]]:
+        return [[json.loads(value or b"null") for _, value in part] for part in self.messages(table)]
+
+    def count(self, *tables: str) -> int:
+        return sum(len(part) for table in tables for part in self.messages(table))
+
+
+@pytest.fixture
+def place(kafka_broker: KafkaBroker, tmp_path: Path) -> Place:
+    return Place(kafka_broker, f"p{uuid.uuid4().hex[:8]}", tmp_path)
+
+
+def changes(path: Path, numbers: Sequence[int], tables: Sequence[str] = ("S.A", "S.B"), keys: int = 7) -> Path:
+    records = []
+    for number in numbers:
+        record = operation(number, tables[number % len(tables)], ID=str(number % keys))
+        records.append({**record, "primary_keys": ["ID"]})
+    return write_lines(path, records)
+
+
+def failed(call: Callable[[], object]) -> tuple[str, str]:
+    with pytest.raises(GgfmtError) as caught:
+        call()
+    (diagnostic,) = caught.value.diagnostics
+    return diagnostic.code, diagnostic.message
+
+
+class Stopped(Exception):
+    """What kills a run in a test."""
+
+
+@pytest.fixture
+def stop_after(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Let the next run fail after so many transactions of its sender."""
+    from ggfmt.sinks.kafka import send
+
+    def stop(transactions: int) -> None:
+        left = [transactions]
+        commit = Transactions.commit
+
+        def failing(self: Transactions, records: Mapping[str, bytes]) -> None:
+            if any("/" in name for name in records):
+                if not left[0]:
+                    monkeypatch.setattr(Transactions, "commit", commit)
+                    raise Stopped
+                left[0] -= 1
+            commit(self, records)
+
+        monkeypatch.setattr(Transactions, "commit", failing)
+
+    monkeypatch.setattr(send, "_COMMIT_MESSAGES", 10)
+    return stop
+
+
+def test_messages_have_the_topic_the_key_and_the_partition_of_the_handler(place: Place) -> None:
+    result = place.send(changes(place.directory / "in.json", range(100)))
+    for table, rest in (("S.A", 0), ("S.B", 1)):
+        found = place.messages(table)
+        assert len(found) == 3
+        by_key: dict[bytes, list[int]] = {}
+        for part in found:
+            for key, value in part:
+                record = json.loads(value or b"")
+                assert record["after"]["ID"].encode() == key
+                by_key.setdefault(key or b"", []).append(int(record["pos"]))
+        assert {key: sorted(numbers) for key, numbers in by_key.items()} == by_key
+        assert sorted(number for numbers in by_key.values() for number in numbers) == list(range(rest, 100, 2))
+        assert len({sum(key in dict(part) for part in found) for key in by_key}) == 1
+    topics = result.totals["handlers"]["k"]["topics"]
+    assert {name: topic["messages"] for name, topic in topics.items()} == {
+        f"{place.prefix}.S.A": 50,
+        f"{place.prefix}.S.B": 50,
+    }
+    assert [plan.partitions for plan in result.topics] == [3, 3]
+    assert result.manifest["job"] == place.prefix
+
+
+def test_messages_are_those_of_files_without_their_delimiters(place: Place, tmp_path: Path) -> None:
+    given = changes(tmp_path / "in.json", range(20), ("S.A",))
+    for format in ("json", "xml", "delimitedtext", "debezium_json", "avro_row"):
+        own = Place(place.broker, f"{place.prefix}.{format}", tmp_path)
+        stamp = "2026-01-31T18:30:51"
+        own.send(given, settings={"gg.handler.k.format": format}, current_timestamp=stamp, create_topics=1)
+        (found,) = own.messages("S.A")
+        ggfmt.convert(
+            given,
+            settings=place.settings | {"gg.handler.k.format": format},
+            output=tmp_path / format,
+            current_timestamp=stamp,
+            master="none[1]",
+        )
+        (file,) = (tmp_path / format / "k" / "S.A").glob("S.A*")
+        values = [value or b"" for _, value in found]
+        assert len(values) == 20
+        if format == "debezium_json":
+            assert not any(value.endswith(b"\n") for value in values)
+            values = [value + b"\n" for value in values]
+        assert b"".join(values) == file.read_bytes()
+
+
+def test_a_missing_topic_is_refused_before_anything_is_sent(place: Place) -> None:
+    given = changes(place.directory / "in.json", range(10))
+    place.broker.topic(2, f"{place.prefix}.S.A")
+    code, message = failed(lambda: place.send(given, create_topics=None))
+    assert (code, message) == ("GG572", f"the cluster has no topic `{place.prefix}.S.B`")
+    assert place.count("S.A") == 0
+    place.send(given, create_topics="2:1")
+    assert place.count("S.A", "S.B") == 10
+
+
+def test_a_run_that_was_cut_off_is_ended_by_the_next_one(place: Place, stop_after: Callable[[int], None]) -> None:
+    given = changes(place.directory / "in.json", range(200))
+    for transactions in (0, 3, 1):
+        stop_after(transactions)
+        with pytest.raises(Stopped):
+            place.send(given)
+    last, _ = read_run(ClientSettings(place.broker.brokers), place.prefix)
+    assert last is not None
+    assert not last.is_complete
+    assert 0 < place.count("S.A", "S.B") < 200
+    assert [finding.code for finding in verify(ClientSettings(place.broker.brokers), place.prefix).findings] == [
+        "GG574"
+    ]
+    place.send(given)
+    for table, rest in (("S.A", 0), ("S.B", 1)):
+        numbers = [[int(value["pos"]) for value in part] for part in place.values(table)]
+        assert all(part == sorted(part) for part in numbers)
+        assert sorted(number for part in numbers for number in part) == list(range(rest, 200, 2))
+        assert len({value["current_ts"] for part in place.values(table) for value in part}) == 1
+    found = verify(ClientSettings(place.broker.brokers), place.prefix)
+    assert (found.runs, found.messages.total(), found.findings) == (1, 200, [])
+
+
+def test_a_run_with_other_splits_goes_on_where_the_first_one_was(
+    place: Place, stop_after: Callable[[int], None]
+) -> None:
+    given = changes(place.directory / "in.json", range(300))
+    stop_after(4)
+    with pytest.raises(Stopped):
+        place.send(given)
+    place.send(given, split_size=5000)
+    assert place.count("S.A", "S.B") == 300
+    assert verify(ClientSettings(place.broker.brokers), place.prefix).findings == []
+
+
+def test_a_run_that_would_make_other_messages_does_not_go_on(place: Place, stop_after: Callable[[int], None]) -> None:
+    stop_after(2)
+    with pytest.raises(Stopped):
+        place.send(changes(place.directory / "in.json", range(100)))
+    sent = place.count("S.A", "S.B")
+    given = changes(place.directory / "in.json", range(1, 101))
+    assert failed(lambda: place.send(given))[0] == "GG574"
+    assert failed(lambda: place.send(given, mode="append"))[0] == "GG574"
+    assert place.count("S.A", "S.B") == sent
+
+
+def test_what_was_sent_is_not_sent_again(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+    given = changes(place.directory / "in.json", range(30))
+    place.send(given)
+    with caplog.at_level("WARNING"):
+        result = place.send(given)
+    assert "has sent these messages; no message is sent" in caplog.text
+    assert result.totals["operations_read"] == 0
+    assert place.count("S.A", "S.B") == 30
+    more = changes(place.directory / "more.json", range(30, 40))
+    assert failed(lambda: place.send(more))[0] == "GG574"
+    place.send(more, mode="append")
+    assert place.count("S.A", "S.B") == 40
+
+
+def test_without_a_name_the_job_follows_from_inputs_and_settings(
+    place: Place, stop_after: Callable[[int], None]
+) -> None:
+    given = changes(place.directory / "in.json", range(100))
+    stop_after(3)
+    with pytest.raises(Stopped):
+        place.send(given, job=None)
+    place.send(given, job=None)
+    place.send(given, job=None)
+    assert place.count("S.A", "S.B") == 100
+    place.send(changes(place.directory / "more.json", range(100, 120)), job=None)
+    assert place.count("S.A", "S.B") == 120
+
+
+def test_the_older_of_two_runs_ends(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = changes(place.directory / "in.json", range(100))
+    send = KafkaSink._send
+
+    def overtaken(self: KafkaSink, run: Any) -> None:
+        monkeypatch.setattr(KafkaSink, "_send", send)
+        place.send(given)
+        send(self, run)
+
+    monkeypatch.setattr(KafkaSink, "_send", overtaken)
+    code, message = failed(lambda: place.send(given))
+    assert code == "GG575"
+    assert "has taken over" in message
+    assert place.count("S.A", "S.B") == 100
+
+
+def test_a_run_that_is_overtaken_while_it_sends_ends(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ggfmt.sinks.kafka import send as senders
+
+    given = changes(place.directory / "in.json", range(100))
+    monkeypatch.setattr(senders, "_COMMIT_MESSAGES", 10)
+    commit = Transactions.commit
+
+    def overtaken(self: Transactions, records: Mapping[str, bytes]) -> None:
+        if any("/" in name for name in records):
+            monkeypatch.setattr(Transactions, "commit", commit)
+            place.send(given)
+        commit(self, records)
+
+    monkeypatch.setattr(Transactions, "commit", overtaken)
+    assert failed(lambda: place.send(given))[0] == "GG575"
+    assert place.count("S.A", "S.B") == 100
+    assert verify(ClientSettings(place.broker.brokers), place.prefix).findings == []
+
+
+def test_a_message_that_is_too_large_is_found_before_the_first_is_sent(place: Place) -> None:
+    place.broker.topic(2, f"{place.prefix}.S.A", {"max.message.bytes": "2000"})
+    records = [operation(number, "S.A", NAME="x" * (3000 if number == 50 else 1)) for number in range(100)]
+    given = write_lines(place.directory / "in.json", [{**record, "primary_keys": ["ID"]} for record in records])
+    code, message = failed(lambda: place.send(given))
+    assert code == "GG573"
+    assert "the topic takes 2,000" in message
+    assert place.count("S.A") == 0
+    plan = place.send(given, dry_run=True).topics[0]
+    assert plan.limit == 2000
+    assert plan.totals.largest > 3000
+
+
+def test_a_mistake_in_the_data_sends_nothing(place: Place) -> None:
+    given = changes(place.directory / "in.json", range(50))
+    given.write_bytes(given.read_bytes() + b"no record\n")
+    with pytest.raises(Abend):
+        place.send(given)
+    assert f"{place.prefix}.S.A" not in ClientSettings(place.broker.brokers).topics()
+
+
+def test_a_topic_with_another_number_of_partitions_is_refused(place: Place, stop_after: Callable[[int], None]) -> None:
+    from confluent_kafka.cimpl import NewPartitions
+
+    given = changes(place.directory / "in.json", range(100), ("S.A",))
+    stop_after(3)
+    with pytest.raises(Stopped):
+        place.send(given)
+    admin = ClientSettings(place.broker.brokers).admin()
+    for made in admin.create_partitions([NewPartitions(f"{place.prefix}.S.A", 5)]).values():
+        made.result(10)
+    assert failed(lambda: place.send(given))[0] == "GG574"
+
+
+def test_an_atomic_run_is_one_transaction(place: Place, stop_after: Callable[[int], None]) -> None:
+    given = changes(place.directory / "in.json", range(100))
+    stop_after(0)
+    with pytest.raises(Stopped):
+        place.send(given, atomic=True)
+    assert place.count("S.A", "S.B") == 0
+    place.send(given, atomic=True)
+    assert place.count("S.A", "S.B") == 100
+
+
+def test_a_dry_run_sends_nothing_and_remembers_nothing(place: Place) -> None:
+    given = changes(place.directory / "in.json", range(30))
+    result = place.send(given, dry_run=True)
+    assert [(plan.topic, plan.partitions, plan.totals.messages, plan.is_new) for plan in result.topics] == [
+        (f"{place.prefix}.S.A", 3, 15, True),
+        (f"{place.prefix}.S.B", 3, 15, True),
+    ]
+    assert all(plan.totals.bytes > 15 * 100 for plan in result.topics)
+    client = ClientSettings(place.broker.brokers)
+    assert f"{place.prefix}.S.A" not in client.topics()
+    assert read_run(client, place.prefix)[0] is None
+
+
+def test_a_rate_is_kept(place: Place) -> None:
+    given = changes(place.directory / "in.json", range(30))
+    start = time.monotonic()
+    place.send(given, rate=20)
+    assert time.monotonic() - start >= 1.4
+    assert place.count("S.A", "S.B") == 30
+
+
+TRANSACTIONS = [
+    {"database": "S", "table": "A", "type": "insert", "ts": 1, "xid": xid, "data": {"ID": number}}
+    for number, xid in enumerate((7, 7, 7, 8, 9, 9))
+]
+
+
+def test_a_transaction_is_one_message_without_a_key(place: Place) -> None:
+    given = write_lines(place.directory / "in.json", TRANSACTIONS)
+    settings = {
+        "gg.handler.k.mode": "tx",
+        "gg.handler.k.topicMappingTemplate": place.prefix,
+        "gg.handler.k.keyMappingTemplate": "${null}",
+        "gg.handler.k.format.jsonDelimiter": "|",
+    }
+    result = place.send(given, settings=settings, create_topics=1)
+    (found,) = place.broker.messages(place.prefix)
+    assert [key for key, _ in found] == [None, None, None]
+    numbers = [[json.loads(part)["after"]["ID"] for part in (value or b"").split(b"|")[:-1]] for _, value in found]
+    assert numbers == [[0, 1, 2], [3], [4, 5]]
+    assert result.topics[0].totals.messages == 3
+    assert verify(ClientSettings(place.broker.brokers), place.prefix).messages.total() == 3
+
+
+def test_a_transaction_as_a_message_needs_to_be_known(place: Place) -> None:
+    given = changes(place.directory / "in.json", range(3))
+    settings = {
+        "gg.handler.k.mode": "tx",
+        "gg.handler.k.topicMappingTemplate": place.prefix,
+        "gg.handler.k.keyMappingTemplate": "${null}",
+    }
+    code, message = failed(lambda: place.send(given, settings=settings))
+    assert code == "GG577"
+    assert "does not show" in message
+
+
+def test_messages_without_a_key_take_the_partitions_in_turn(place: Place, stop_after: Callable[[int], None]) -> None:
+    given = changes(place.directory / "in.json", range(40), ("S.A",))
+    stop_after(2)
+    with pytest.raises(Stopped):
+        place.send(given, settings={"gg.handler.k.keyMappingTemplate": "${null}"})
+    place.send(given, settings={"gg.handler.k.keyMappingTemplate": "${null}"}, split_size=2000)
+    numbers = [[int(value["pos"]) for value in part] for part in place.values("S.A")]
+    assert numbers == [list(range(start, 40, 3)) for start in range(3)]
+
+
+def test_headers_and_schemas_go_with_the_messages(place: Place) -> None:
+    from confluent_kafka import TopicPartition
+
+    given = changes(place.directory / "in.json", range(40))
+    settings = {
+        "gg.handler.k.format": "avro_row",
+        "gg.handler.k.metaHeadersTemplate": "${objectname[table]},${optype[op]}",
+        "gg.handler.k.schemaTopicName": f"{place.prefix}.schemas",
+    }
+    place.send(given, settings=settings, split_size=2000)
+    schemas = [pair for part in place.broker.messages(f"{place.prefix}.schemas") for pair in part]
+    assert sorted(key or b"" for key, _ in schemas) == [b"S.A", b"S.B"]
+    assert {json.loads(value or b"")["name"] for _, value in schemas} == {"A", "B"}
+    consumer = ClientSettings(place.broker.brokers).consumer(auto_offset_reset="earliest")
+    consumer.assign([TopicPartition(f"{place.prefix}.S.A", number, 0) for number in range(3)])
+    headers = [message.headers() for message in consumer.consume(20, 10)]
+    consumer.close()
+    assert headers == [[("table", b"S.A"), ("op", b"I")]] * 20
+
+
+def test_messages_of_another_program_are_seen_by_the_verification(place: Place) -> None:
+    place.send(changes(place.directory / "in.json", range(30), ("S.A",)), create_topics=1)
+    client = ClientSettings(place.broker.brokers)
+    assert verify(client, place.prefix).findings == []
+    record, _ = read_run(client, place.prefix)
+    assert record is not None
+    place.broker.send(f"{place.prefix}.S.A", [(b"1", b"x")])
+    assert verify(client, place.prefix).findings == []  # behind the run
+    assert failed(lambda: verify(client, "none"))[0] == "GG574"
+
+
+def test_a_checkpoint_sends_each_file_once(place: Place) -> None:
+    directory = place.directory / "in"
+    directory.mkdir()
+    for day in range(3):
+        changes(directory / f"{day}.json", range(day * 10, day * 10 + 10))
+        place.send(directory, checkpoint=place.directory / "checkpoint")
+        assert place.count("S.A", "S.B") == day * 10 + 10
+    result = place.send(directory, checkpoint=place.directory / "checkpoint")
+    assert result.totals["operations_read"] == 0
+    assert place.count("S.A", "S.B") == 30
+
+
+def test_a_checkpoint_that_was_not_written_is_made_up_for(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = place.directory / "in"
+    directory.mkdir()
+    checkpoint = place.directory / "checkpoint"
+    changes(directory / "0.json", range(10))
+    place.send(directory, checkpoint=checkpoint)
+    changes(directory / "1.json", range(10, 20))
+    with monkeypatch.context() as patched:
+        patched.setattr(sink, "commit", lambda *_: (_ for _ in ()).throw(Stopped()))
+        with pytest.raises(Stopped):
+            place.send(directory, checkpoint=checkpoint)
+    assert place.count("S.A", "S.B") == 20
+    changes(directory / "2.json", range(20, 30))
+    place.send(directory, checkpoint=checkpoint)  # ends the run that was cut off
+    assert place.count("S.A", "S.B") == 20
+    place.send(directory, checkpoint=checkpoint)
+    assert place.count("S.A", "S.B") == 30
+
+
+def test_a_checkpoint_of_another_time_is_refused(place: Place) -> None:
+    directory = place.directory / "in"
+    directory.mkdir()
+    changes(directory / "0.json", range(10))
+    place.send(directory, checkpoint=place.directory / "one")
+    place.send(directory, checkpoint=place.directory / "two")  # as if the run had not come to write it
+    assert place.count("S.A", "S.B") == 10
+    changes(directory / "1.json", range(10, 20))
+    place.send(directory, checkpoint=place.directory / "two")
+    for name, job in (("three", place.prefix), ("one", place.prefix), ("two", f"{place.prefix}-2")):
+        code, _ = failed(partial(place.send, directory, checkpoint=place.directory / name, job=job))
+        assert code == "GG574"
+    assert place.count("S.A", "S.B") == 20
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"on_reject": "quarantine"}, "topics cannot contain rejects"),
+        ({"mode": "overwrite"}, "messages that are in a topic cannot be replaced"),
+        ({"job": None, "checkpoint": "c"}, "`checkpoint` needs the name of the job"),
+        ({"job": "a/b"}, "`a/b` is no name of a job"),
+        ({"create_topics": "0"}, "needs a number of partitions"),
+        ({"settings": {"gg.handler.k.type": "hdfs"}}, "is none of"),
+    ],
+)
+def test_what_does_not_go_with_topics_is_refused(place: Place, options: dict[str, Any], message: str) -> None:
+    code, found = failed(lambda: place.send(changes(place.directory / "in.json", range(3)), **options))
+    assert code == "GG577"
+    assert message in found
+
+
+@pytest.mark.parametrize("option", [{"job": "a"}, {"rate": 5}, {"atomic": True}, {"create_topics": 3}])
+def test_options_of_kafka_need_kafka(tmp_path: Path, option: dict[str, Any]) -> None:
+    given = changes(tmp_path / "in.json", range(3))
+    code, _ = failed(lambda: ggfmt.convert(given, to="json", output=tmp_path / "out", master="none[1]", **option))
+    assert code == "GG577"
