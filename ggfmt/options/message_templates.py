@@ -20,10 +20,9 @@ OF_TRANSACTIONS = ("position", "opTimestamp", "emptyString", "groupName", "curre
 # Keywords that have no value, or that GoldenGate's manuals do not describe well enough.
 _UNKNOWN_VALUES = templates.UNKNOWN_VALUES | {
     "opType": "may be a letter or a word: what GoldenGate writes is not known",
-    **dict.fromkeys(COUNTS, "counts the operations of a file"),
 }
-_KEYWORDS = tuple(dict.fromkeys((*OF_TRANSACTIONS, *templates.KEYWORDS)))
-_OF_OPERATIONS = tuple(name for name in _KEYWORDS if name not in OF_TRANSACTIONS)
+_KEYWORDS = (*OF_TRANSACTIONS, *(name for name in templates.KEYWORDS if name not in (*OF_TRANSACTIONS, *COUNTS)))
+_OF_OPERATIONS = _KEYWORDS[len(OF_TRANSACTIONS) :]
 _KEYWORD = re.compile(r"\$\{\s*([A-Za-z]*)")
 _NULL = OfOperation("null")
 

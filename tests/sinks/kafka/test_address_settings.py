@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ggfmt.config.handlers import HandlerConfig, RunOptions, read_configuration
-from ggfmt.diagnostics.codes import Severity
+from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic
 from ggfmt.formats.api.format import Context
 from ggfmt.options.message_templates import parse_message_template
@@ -124,6 +124,16 @@ def test_what_has_no_known_meaning_is_refused(line: str, reason: str) -> None:
 def test_a_message_of_a_transaction_has_no_value_of_one_operation(line: str, keyword: str) -> None:
     lines = ("mode=-", "topicMappingTemplate=t", "keyMappingTemplate=${null}", line)
     assert f"`${{{keyword}}}`" in refused(*lines).message
+
+
+@pytest.mark.example("GG577")
+def test_the_example_of_a_key_without_a_value() -> None:
+    before, after = (
+        read_configuration([], text.splitlines()) for text in (CODES["GG577"].before, CODES["GG577"].after)
+    )
+    with pytest.raises(ConfigurationError, match="GG577"):
+        AddressSettings.of(before.handlers[0], before.run, Context())
+    assert AddressSettings.of(after.handlers[0], after.run, Context()).key == parse_message_template("${primaryKeys}")
 
 
 def test_a_handler_of_another_type_has_no_topics() -> None:

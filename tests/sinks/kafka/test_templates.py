@@ -300,7 +300,7 @@ def test_settings_can_be_sent_to_tasks() -> None:
         ("${concat[a]}", "`${concat}`, which"),
         ("${UUID}", "`${uuid}`, which"),
         ("${toLowerCase[${opType}]}", "`${opType}`, which"),
-        ("${insertCount}", "`${insertCount}`, which counts"),
+        ("${insertCount}", "no keyword `${insertCount}`"),
         ("${something}", "no keyword `${something}`"),
         ("a${null}", "beside something else"),
         ("${toLowerCase[${null}]}", "beside something else"),
