@@ -23,7 +23,7 @@ from ggfmt.commands.consolidation import ConsolidateRequest, run_consolidation
 from ggfmt.commands.conversion import ConvertRequest, run_conversion
 from ggfmt.commands.declaration import After, Argument, OldName, Option
 from ggfmt.commands.inspection import PreviewRequest, SchemaRequest, make_schemas, run_preview
-from ggfmt.diagnostics.diagnostic import ConfigurationError
+from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, UsageError
 from ggfmt.spark.target import detect_spark
 
 _MANY_OBJECTS = 50_000  # made since the last collection: ten megabytes
@@ -355,6 +355,10 @@ def doctor(
     from ggfmt.render.doctor import findings_json, print_findings
     from ggfmt.spark.target import SparkSettings
 
+    of_kafka = {"--producer-config": producer_config, "--schema-registry": schema_registry}
+    for option, value in of_kafka.items():
+        if kafka is None and value is not None:
+            raise UsageError(Diagnostic("GG565", f"`{option}` needs `--kafka`", help="name a broker by `--kafka`"))
     findings = examine(SparkSettings(master, pairs(spark_conf, "`--spark-conf`"), java_home), archive=class_archive)
     if kafka is not None:
         from ggfmt.config.kafka_producer import producer_properties

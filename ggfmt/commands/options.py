@@ -88,11 +88,4 @@ JAVA_HOME = Option(metavar="DIR", panel="Spark", help="The Java to run Spark on.
 SPLIT_SIZE = Option(metavar="BYTES", panel="Spark", help="The input size of one task, for example `64m`.")
 MAX_RECORD = Option(metavar="BYTES", panel="Spark", help="The longest record; default: `64m`.")
 
-PRODUCER_CONFIG = Option(
-    metavar="FILE",
-    file=True,
-    panel="Kafka",
-    help="The properties of a producer; they win over those of the file that the handler names.",
-)
-
 PROGRESS = Option("--progress/--no-progress", panel="Logging", help="Show a progress bar. Default: only on a terminal.")

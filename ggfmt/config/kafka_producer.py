@@ -62,11 +62,11 @@ def _file_of_handler(handler: str, files: Sequence[str], settings: Sequence[str]
     candidates = dict.fromkeys(os.path.normpath(os.path.join(place, name)) for place in places)
     found = next(filter(os.path.isfile, candidates), None)
     if found is None and named is None:
-        log.info("the handler `%s` names no file of a producer, and there is no `%s`", visible(handler), name)
+        log.info("the handler `%s` names no file of a producer, and `%s` does not exist", visible(handler), name)
     elif found is None and given is None:
         looked = ", ".join(f"`{visible(path)}`" for path in candidates)
         help = f"give the file by `--producer-config FILE`; ggfmt looked for {looked}"
-        message = f"the file of the producer `{visible(name)}` is not there"
+        message = f"the file of the producer `{visible(name)}` does not exist"
         raise MissingFileError(Diagnostic("GG576", message, named.value_span if named is not None else Span(), help))
     return found
 

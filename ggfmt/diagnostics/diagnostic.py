@@ -200,7 +200,10 @@ _CONTAINERS = ("abfs:/", "abfss:/", "wasb:/", "wasbs:/")  # before the `@` is a 
 
 
 MASK = "***"
-_WORDS = r"(?:passw(?:or)?d|pwd|passphrase|secret|credential|token|(?:access|account|api|private|encryption)[._-]?key)"
+_WORDS = (
+    r"(?:passw(?:or)?d|pwd|passphrase|secret|credential|token|jaas|keystore[._-]key|key[._-]pem"
+    r"|(?:access|account|api|private|encryption)[._-]?key)"
+)
 _SECRET_KEY = re.compile(_WORDS, re.IGNORECASE)
 _NO_SECRET = re.compile(r"include(?:gg)?tokens?$", re.IGNORECASE)
 # `jdbc:oracle:thin:user/password@host`, which is not a URI.

@@ -39,7 +39,8 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         ),
         "Reference": (
             "commands python dataframes options eventhandlers metadata checking input output checkpoints "
-            "consolidation types lakehouse comparing formats consumers codes doctor limits glossary"
+            "consolidation types lakehouse comparing formats kafka-settings consumers codes doctor limits "
+            "glossary"
         ),
         "Explanation": "how-a-run-works guarantees fidelity row-identity spark speed security",
         "Contribute": "development architecture extending promises",

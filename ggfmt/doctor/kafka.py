@@ -17,7 +17,7 @@ from ggfmt.kafka.cluster import access_rules, broker_settings, topic_settings, t
 from ggfmt.kafka.properties import Property, client_settings
 
 if TYPE_CHECKING:
-    from confluent_kafka.admin._metadata import ClusterMetadata
+    from ggfmt.kafka.client import ClusterMetadata
 
 STATE_TOPIC = "ggfmt.state"
 _TRIAL = "ggfmt.doctor"
@@ -76,7 +76,7 @@ def _topics(settings: ClientSettings, cluster: ClusterMetadata) -> Finding:
     own = sum(not name.startswith("__") for name in cluster.topics)
     counted = _counted(own, "topic")
     if STATE_TOPIC not in cluster.topics:
-        message = f"{counted}; the topic `{STATE_TOPIC}` is not there before the first run"
+        message = f"{counted}; the topic `{STATE_TOPIC}` does not exist before the first run"
         return Finding("kafka_topics", State.OK, message, facts={"topics": own, "state_topic": "absent"})
     policy = topic_settings(settings, [STATE_TOPIC])[STATE_TOPIC].get("cleanup.policy", "")
     if policy != "compact":
@@ -134,6 +134,6 @@ def _ask_registry(url: str) -> Finding:
     except (OSError, ValueError, TypeError) as error:
         reason = error.reason if isinstance(error, URLError) else error
         text = getattr(reason, "strerror", None) or str(reason)
-        message = f"`{shown}` is no schema registry: {without_credentials(text)}"
+        message = f"`{shown}` is not a schema registry: {without_credentials(text)}"
         return Finding("schema_registry", State.PROBLEM, message, help, facts)
     return Finding("schema_registry", State.OK, f"{_counted(count, 'subject')} at `{shown}`", facts=facts)

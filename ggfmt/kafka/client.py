@@ -17,7 +17,7 @@ from ggfmt.kafka.address import SCHEME
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Producer
     from confluent_kafka.admin import AdminClient
-    from confluent_kafka.admin._metadata import ClusterMetadata
+    from confluent_kafka.admin._metadata import ClusterMetadata as ClusterMetadata
 
 SECONDS = 30.0  # that a broker may take for an answer
 _FAILING_SECONDS = 5.0  # while connections fail: a broker may be starting
@@ -131,7 +131,7 @@ class ClientSettings:
         except (api.KafkaException, TypeError, ValueError) as error:
             reason = reason_of(error).strip()
             for name, value in properties.items():
-                if value and (names_secret(name) or name.endswith(".pem")):
+                if value and names_secret(name):
                     reason = reason.replace(value, MASK)
             return reason
         return None

@@ -167,7 +167,7 @@ class _Translation:
         rule = next((rule for pattern, rule in _REFUSED.items() if fnmatchcase(name, pattern)), None)
         if not _NAME.fullmatch(name):
             # It may be a part of a key or of a password.
-            self._refuse("this is no property of a producer", property, "remove it, or correct the name")
+            self._refuse("this is not a property of a producer", property, "remove it, or correct the name")
         elif name == "ssl.endpoint.identification.algorithm":
             self.found[name] = value or "none", property
         elif not value or _matches(name, _WITHOUT_EFFECT):
@@ -257,7 +257,7 @@ class _Translation:
             property = self.found[name][1]
             limits = _LIMITS.search(reason)
             if reason.startswith("No such"):
-                message, help = "is no property that ggfmt can apply", "remove it, or correct the name"
+                message, help = "is not a property that ggfmt can apply", "remove it, or correct the name"
             elif limits is not None:
                 message, help = "has a value that cannot be applied", f"give a number from {limits[1]} to {limits[2]}"
             else:

@@ -54,7 +54,7 @@ def test_the_usual_name_may_be_absent(handler_file: Path, caplog: pytest.LogCapt
     handler_file.write_text("gg.handlerlist=k\n")
     assert client_ids(handler_file) == []
     (line,) = caplog.messages
-    assert line == f"the handler `k` names no file of a producer, and there is no `{DEFAULT_FILE}`"
+    assert line == f"the handler `k` names no file of a producer, and `{DEFAULT_FILE}` does not exist"
     (handler_file.parent / DEFAULT_FILE).write_text("client.id=default\n")
     assert client_ids(handler_file) == ["default"]
 

@@ -233,6 +233,10 @@ def test_settings_that_are_none() -> None:
     ("text", "source"),
     [
         ("gg.eventhandler.s3.secretKey=hunter2", "gg.eventhandler.s3.secretKey=***"),
+        ("ssl.keystore.key=-----BEGIN PRIVATE KEY-----", "ssl.keystore.key=***"),
+        ("ssl.key.pem=hunter2", "ssl.key.pem=***"),
+        ("sasl.jaas.config=a.B required hunter2", "sasl.jaas.config=***"),
+        ("ssl.keystore.location=key.pem", "ssl.keystore.location=key.pem"),
         ("gg.handler.k.hiveJdbcPassword = hunter2", "gg.handler.k.hiveJdbcPassword = ***"),
         ("jvm.bootoptions=-Djavax.net.ssl.trustStorePassword=hunter2", "jvm.bootoptions=***"),
         ("x.accessToken hunter2", "x.accessToken ***"),

@@ -117,6 +117,13 @@ def test_an_address_that_is_none() -> None:
         assert CANARY not in str(result.exception)
 
 
+@pytest.mark.parametrize("arguments", [("--producer-config", "x"), ("--schema-registry", "http://x")])
+def test_options_of_a_cluster_need_one(arguments: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(app, ["doctor", *arguments])
+    assert isinstance(result.exception, UsageError)
+    assert str(result.exception).startswith(f"error[GG565] `{arguments[0]}` needs `--kafka`")
+
+
 @contextmanager
 def registry(status: int, answer: bytes) -> Iterator[str]:
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -139,8 +146,8 @@ def registry(status: int, answer: bytes) -> Iterator[str]:
     ("status", "answer", "state", "message"),
     [
         (200, b'["a", "b"]', "ok", "2 subjects at `{}`"),
-        (200, b"<html>", "problem", "`{}` is no schema registry: "),
-        (200, b"1", "problem", "`{}` is no schema registry: "),
+        (200, b"<html>", "problem", "`{}` is not a schema registry: "),
+        (200, b"1", "problem", "`{}` is not a schema registry: "),
         (401, b"", "warning", "`{}` answers, and asks for a login (401)"),
         (500, b"", "problem", "`{}` answers with 500"),
     ],

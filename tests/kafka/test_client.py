@@ -170,6 +170,7 @@ def test_a_token_that_nobody_gives(caplog: pytest.LogCaptureFixture) -> None:
 def test_a_broker_that_answers(kafka_broker: KafkaBroker, capfd: pytest.CaptureFixture[str]) -> None:
     settings = ClientSettings(kafka_broker.brokers)
     topic = kafka_broker.topic(4, config={"cleanup.policy": "compact"})
+    capfd.readouterr()
     assert settings.topics()[topic] == 4
     assert topic_settings(settings, [topic])[topic]["cleanup.policy"] == "compact"
     assert access_rules(settings) == 0

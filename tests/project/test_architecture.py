@@ -110,7 +110,7 @@ OTHER_TESTS = {"bench", "consumers", "contract", "end_to_end", "fuzz", "golden",
 IMPORT_OF_TESTS = re.compile(r" *(?:from|import) (?:\w+\.)*test_")
 
 MAX_LINES = 800
-HEAVY = {"pyspark", "py4j", "pandas"}
+HEAVY = {"pyspark", "py4j", "pandas", "confluent_kafka"}
 
 
 def name_of(path: Path) -> str:
