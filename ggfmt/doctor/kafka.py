@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 from urllib.error import HTTPError, URLError
-from urllib.request import urlopen
+from urllib.parse import unquote
+from urllib.request import Request, urlopen
 
-from ggfmt.diagnostics.diagnostic import GgfmtError, without_credentials
+from ggfmt.diagnostics.diagnostic import GgfmtError, credentials, without_credentials
 from ggfmt.doctor.finding import Finding, State, size_text
 from ggfmt.kafka.address import KafkaAddress, is_kafka
 from ggfmt.kafka.client import ClientSettings
@@ -124,7 +126,12 @@ def _ask_registry(url: str) -> Finding:
     facts: dict[str, object] = {"url": shown, "subjects": None}
     help = "check the URL, and whether the registry runs"
     try:
-        with urlopen(f"{url.rstrip('/')}/subjects", timeout=_REGISTRY_SECONDS) as answer:
+        if not url.lower().startswith(("http://", "https://")):
+            raise ValueError("it is not a URL of HTTP")
+        request = Request(f"{without_credentials(url).rstrip('/')}/subjects")
+        if any(login := credentials(url)):
+            request.add_header("Authorization", f"Basic {b64encode(':'.join(map(unquote, login)).encode()).decode()}")
+        with urlopen(request, timeout=_REGISTRY_SECONDS) as answer:
             facts["subjects"] = count = len(json.load(answer))
     except HTTPError as error:
         if error.code in (401, 403):

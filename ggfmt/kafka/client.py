@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ggfmt.diagnostics.diagnostic import MASK, Abend, Diagnostic, Span, UsageError, names_secret
+from ggfmt.diagnostics.diagnostic import MASK, Abend, Diagnostic, Span, UsageError, names_secret, without_credentials
 from ggfmt.kafka.address import SCHEME
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ _HELPS = (
         r"response size|Disconnected|APIVERSION",
         "check `security.protocol` and the port: the broker speaks another protocol",
     ),
-    (r"authoriz", "ask for the right on the topic, the group or the transactional id"),
-    (r"", "check the host and the port, and whether the broker runs"),
+    (r"[Aa]uthoriz", "ask for the right on the topic, the group or the transactional id"),
+    (r"answers|onnect|imed out|transport", "check the host and the port, and whether the broker runs"),
 )
 _AROUND_REASON = re.compile(r"^\[thrd:[^\]]*\]: |/bootstrap(?=:)| \(after [0-9]+ms in state \w+.*\)$", re.DOTALL)
 _COMBINED = "Failed to create producer: "
@@ -51,7 +51,8 @@ class LibraryLog:
     reason = ""
 
     def log(self, level: int, form: str, facility: str, client: str, text: str) -> None:
-        log.debug(form, facility, client, text)
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("%s", without_credentials(form % (facility, client, text)))
         if level >= (logging.INFO if facility == "FAIL" else logging.ERROR):
             self.reason = _AROUND_REASON.sub("", text)
 
@@ -167,5 +168,5 @@ def reason_of(error: Exception) -> str:
 
 
 def _unable(message: str, shown: str) -> Diagnostic:
-    help = next(help for word, help in _HELPS if re.search(word, message))
+    help = next((help for word, help in _HELPS if re.search(word, message)), None)
     return Diagnostic("GG571", message, Span(file=shown), help)

@@ -32,6 +32,9 @@ _RENAMED = {
     "ssl.keystore.certificate.chain": "ssl.certificate.pem",
 }
 
+# Java takes 0 for none, and librdkafka begins with 1.
+_FROM_ONE = ("batch.size", "retry.backoff.ms")
+
 # What converters and their registry have, which no client knows.
 _CONVERTERS = ("key.converter*", "value.converter*", "converter.type", "internal.*.converter*", "schema.registry.*")
 
@@ -72,6 +75,8 @@ _OWN = {
     "partitioner": (),
     "isolation.level": ("read_committed",),
     "group.id": (),
+    "auto.offset.reset": (),
+    "enable.auto.commit": (),
 }
 
 _SERIALIZER = ("org.apache.kafka.common.serialization.ByteArraySerializer",)
@@ -109,7 +114,7 @@ _REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
 }
 
 _NAME = re.compile(r"[a-z][a-z0-9]*([.-][A-Za-z0-9]+)+|debug|acks|retries|partitioner")
-_REFERENCE = re.compile(r"\$\{[^}]*\}|ORACLEWALLET", re.IGNORECASE)
+_REFERENCE = re.compile(r"\$\{[^}]*\}|ORACLEWALLET\[", re.IGNORECASE)
 _LIMITS = re.compile(r"outside allowed range (\S+?)\.\.(\S+)")
 
 
@@ -193,6 +198,7 @@ class _Translation:
                 self.found[name] = value, property
         else:
             of_library = _RENAMED.get(name, name)
+            value = "1" if value == "0" and name in _FROM_ONE else value
             self.found[of_library] = _with_lines(value) if of_library.endswith(".pem") else value, property
             if name == "sasl.oauthbearer.token.endpoint.url":
                 self.found.setdefault("sasl.oauthbearer.method", ("oidc", property))

@@ -6,6 +6,7 @@ import http.server
 import importlib.metadata
 import json
 import threading
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -129,7 +130,8 @@ def registry(status: int, answer: bytes) -> Iterator[str]:
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             assert self.path == "/subjects"
-            self.send_response(status)
+            login = self.headers.get("Authorization") == f"Basic {b64encode(f'me:{CANARY}'.encode()).decode()}"
+            self.send_response(200 if login else status)
             self.end_headers()
             self.wfile.write(answer)
 
@@ -160,6 +162,13 @@ def test_a_schema_registry(
         _, found = doctor("--kafka", "broker", "--schema-registry", f"{url}/")
         assert found["schema_registry"]["state"] == state
         assert found["schema_registry"]["message"].startswith(message.format(f"{url}/"))
+
+
+def test_a_schema_registry_with_a_login(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kafka, "_ask_cluster", lambda address, sources: iter(()))
+    with registry(401, b"[]") as url:
+        _, found = doctor("--kafka", "broker", "--schema-registry", url.replace("//", f"//me:{CANARY}@"))
+    assert found["schema_registry"]["facts"] == {"url": url, "subjects": 0}
 
 
 def test_a_schema_registry_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:

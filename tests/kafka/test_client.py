@@ -159,7 +159,7 @@ def test_tls(tmp_path: Path) -> None:
 def test_a_token_that_nobody_gives(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "ggfmt")
     with server(lambda connection: None) as brokers, closed_port() as port:
-        url = f"http://127.0.0.1:{port}/token"
+        url = f"http://me:{CANARY}@127.0.0.1:{port}/token"
         found = failure(ClientSettings(brokers, TOKEN | {"sasl.oauthbearer.token.endpoint.url": url}))
     assert "Failed to retrieve OIDC token" in found.message
     assert found.help is not None

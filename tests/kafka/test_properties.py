@@ -84,6 +84,10 @@ def test_values_that_ask_for_the_same_need_no_word(caplog: pytest.LogCaptureFixt
     assert caplog.records == []
 
 
+def test_java_takes_0_for_none() -> None:
+    assert translated({"batch.size": "0", "linger.ms": "0"}) == {"batch.size": "1", "linger.ms": "0"}
+
+
 def test_later_sources_win_name_by_name() -> None:
     first = {"linger.ms": "1", "client.id": "a", "sasl.jaas.config": login("plain.PlainLoginModule", "u", "file")}
     found = translated(first, {"linger.ms": "2"}, {"sasl.password": "variable"})
@@ -209,7 +213,7 @@ def test_keys_and_certificates_in_pem(tmp_path: Path) -> None:
         ("logger", CANARY, "this is not a property of a producer"),
         (f"MIIE{CANARY}Q", "", "this is not a property of a producer"),
         ("linger.ms", CANARY, "`linger.ms` has a value that cannot be applied"),
-        ("batch.size", "0", "`batch.size` has a value that cannot be applied; give a number from 1 to "),
+        ("linger.ms", "900001", "`linger.ms` has a value that cannot be applied; give a number from 0 to 900000"),
         ("security.protocol", CANARY, "`security.protocol` has a value that cannot be applied"),
         ("security.protocol", "SASL_SSL", "the login is by Kerberos"),
         ("sasl.jaas.config", f"password={CANARY}", "`sasl.jaas.config` has no login that ggfmt can do"),
@@ -242,7 +246,7 @@ def test_settings_that_do_not_fit_together(properties: Mapping[str, str], reason
 def test_all_findings_at_once() -> None:
     found = refused({"metric.reporters": "x", "value.serializer": "y", "a_b": "z"})
     assert [each.span.line for each in found] == [1, 2, 3]
-    assert len(refused({"foo.bar": "x", "batch.size": "0"})) == 2
+    assert len(refused({"foo.bar": "x", "batch.size": "-1"})) == 2
 
 
 def test_settings_go_to_tasks_and_show_nothing() -> None:
