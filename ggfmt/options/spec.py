@@ -161,7 +161,7 @@ class Options:
     def to(self, other: type[T], **own: object) -> T:
         """Return options of another class, with the values that both have, and others."""
         shared = {item.name for item in fields(self)} & {item.name for item in fields(other)}  # type: ignore[arg-type]
-        return other(**{name: getattr(self, name) for name in shared}, **own)
+        return other(**{name: getattr(self, name) for name in shared} | own)
 
     def non_defaults(self) -> Iterator[tuple[OptionSpec, Any]]:
         for spec in self.specs():

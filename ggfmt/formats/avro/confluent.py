@@ -30,6 +30,10 @@ _NUMBERED = re.compile(r"0*([0-9]{1,10})\.avsc", re.ASCII)
 _HELP = "ggfmt skips the rest of the file: only the schema shows where a message ends"
 
 
+def head(number: int) -> bytes:
+    return MARK + number.to_bytes(4, "big")
+
+
 class SchemaIds(Pairs):
     """The numbers of schemas by table."""
 
@@ -69,7 +73,7 @@ class FramedOptions(Options):
         since="",
     )
 
-    def head(self, table: TableDef, schema: Schema) -> bytes | Diagnostic:
+    def head_of(self, table: TableDef, schema: Schema) -> bytes | Diagnostic:
         """Return what precedes each message of a table in files, by the options and the registry."""
         if self.file_framing == CONTAINER:
             return b""
@@ -80,7 +84,7 @@ class FramedOptions(Options):
         )
         if isinstance(number, Diagnostic):
             return number.at(table=table.full_name)
-        return MARK + number.to_bytes(4, "big")
+        return head(number)
 
 
 class Registry:

@@ -116,7 +116,7 @@ class FramedFormatter(Formatter):
     def use(self, options: FramedOptions, schema: Mapping[str, Any]) -> None:
         """Set the schema by that of Connect, and what precedes messages by the options."""
         self.schema = avro_schema(schema)
-        self._head = options.head(self.table, self.schema)
+        self._head = options.head_of(self.table, self.schema)
 
     def head(self, batch: ChangeBatch) -> bytes:
         """Return what precedes each message. Raises: RowErrors if the id of the schema is unknown."""

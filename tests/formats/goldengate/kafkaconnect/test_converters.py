@@ -6,16 +6,22 @@
 from __future__ import annotations
 
 import json
+import pickle
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from dialects import read, told, written
 from oracle import PlainColumn, PlainImage, PlainOperation, PlainTable
+from schema_registry import schema_registry
 from strategies import Changes
 
+from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context
+from ggfmt.formats.goldengate.kafkaconnect import KafkaConnectAvroOptions, KafkaConnectOptions
+from ggfmt.formats.goldengate.kafkaconnect.converters import KEY_SCHEMA, Converters, converted_keys
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 OP = {"messageFormatting": "op", "includePrimaryKeys": "true"}
@@ -99,6 +105,7 @@ CASES: list[tuple[TableDef, list[PlainOperation], dict[str, str]]] = [
     (TableDef("GG.SPACE", columns(TEXT)), [insert("x")], ROW | {"schemaNamespace": "com.example"}),
     (TableDef("GG.T$1", columns(TEXT)), [insert("x")], ROW),
 ]
+KEYS = ["1_test ", "", WORDS, "7"]
 GOLDEN = Path(__file__).with_name("converters.txt")
 
 
@@ -125,6 +132,88 @@ def test_json_is_that_of_the_converter(case: int) -> None:
     assert messages("kafkaconnect_json", case) == [line + b"\n" for line, _, _, _ in golden(case)]
     plain = messages("kafkaconnect_json", case, schemasEnable="false")
     assert plain == [line + b"\n" for _, line, _, _ in golden(case)]
+
+
+def test_keys_are_those_of_the_converters() -> None:
+    rows = GOLDEN.read_bytes().split(b"\n")[-4 * len(KEYS) - 1 : -1]
+    number = int(rows[2][2:10], 16)
+    assert {row.decode() for row in rows[3::4]} == {KEY_SCHEMA}
+    assert converted(made(key=JSON)) == [*rows[::4], None]
+    assert converted(made(key=JSON, **{"key.converter.schemas.enable": "false"})) == [*rows[1::4], None]
+    assert converted(made(key=AVRO), number) == [*(bytes.fromhex(row.decode()) for row in rows[2::4]), None]
+    assert converted(made(key="org.apache.kafka.connect.storage.StringConverter")) == [*map(str.encode, KEYS), None]
+    assert converted_keys(pa.array([], pa.string()), made(key=AVRO).key).to_pylist() == []
+
+
+JSON = "org.apache.kafka.connect.json.JsonConverter"
+AVRO = "io.confluent.connect.avro.AvroConverter"
+SECRET = {"value.converter.basic.auth.user.info": "ada:secret"}
+
+
+def made(key: str = JSON, value: str = JSON, **others: str) -> Converters:
+    named = {"key.converter": key, "value.converter": value, "schema.registry.url": "mock://keys", "acks": "1"}
+    return Converters.of({name: text for name, text in (named | others).items() if text}, "producer.properties")
+
+
+def converted(converters: Converters, number: int = 0) -> list[bytes | None]:
+    return converted_keys(pa.array([*KEYS, None], pa.string()), converters.key, number).to_pylist()
+
+
+def test_the_converter_of_values_chooses_the_format() -> None:
+    options = KafkaConnectOptions(treat_all_columns_as_strings=True, schemas_enable=False)
+    assert made().format_of(options) == ("kafkaconnect_json", replace(options, schemas_enable=True))
+    plain = made(**{"value.converter.schemas.enable": "false"})
+    assert plain.format_of(options) == ("kafkaconnect_json", options)
+    shared = {"treat_all_columns_as_strings": True, "file_framing": "confluent"}
+    in_avro = KafkaConnectAvroOptions(**shared, schema_ids=(("S.T", "7"),))  # type: ignore[arg-type]
+    assert made(value=AVRO).format_of(options, {"S.T": 7}) == ("kafkaconnect_avro", in_avro)
+    assert made().format_of(in_avro)[0] == "kafkaconnect_json"
+
+
+def test_ids_are_those_of_the_registry() -> None:
+    pytest.importorskip("confluent_kafka.schema_registry")
+    converters = pickle.loads(pickle.dumps(made(key=AVRO, value=AVRO, **SECRET)))
+    assert "secret" not in repr(converters)
+    assert made().value.schema_id("t", KEY_SCHEMA) is None
+    number = converters.key.schema_id("t", KEY_SCHEMA)
+    assert number == converters.key.schema_id("t", KEY_SCHEMA) == converters.key.schema_id("t", KEY_SCHEMA, dry=True)
+    fixed = made(key=AVRO, **{"key.converter.auto.register.schemas": "false"})
+    with pytest.raises(Abend, match=r"GG578.*`t-key`.*auto\.register\.schemas"):
+        fixed.key.schema_id("t", KEY_SCHEMA)
+
+
+@pytest.mark.process
+def test_a_dry_run_asks_the_registry_and_registers_nothing() -> None:
+    pytest.importorskip("confluent_kafka.schema_registry")
+    with schema_registry(user="ada:secret") as stub:
+        own = {"value.converter.schema.registry.url": stub.url, **SECRET}
+        value = made(value=AVRO, **own).value
+        assert value.schema_id("t", KEY_SCHEMA, dry=True) is None
+        assert stub.schemas == {}
+        stub.add("int", "t-value")
+        stub.fixed.add("t-value")
+        for dry in (True, False):
+            with pytest.raises(Abend, match="GG578"):
+                value.schema_id("t", KEY_SCHEMA, dry)
+
+
+@pytest.mark.parametrize(
+    ("named", "words"),
+    [
+        ({"key.converter": ""}, "`key.converter` is missing"),
+        ({"value.converter": "com.example.Own"}, "`com.example.Own`"),
+        ({"value.converter": "io.confluent.connect.protobuf.ProtobufConverter"}, "ProtobufConverter"),
+        ({"value.converter": "org.apache.kafka.connect.storage.StringConverter"}, "StringConverter"),
+        ({"value.converter": AVRO, "schema.registry.url": ""}, "no schema registry"),
+        ({"value.converter.decimal.format": "NUMERIC"}, "`value.converter.decimal.format`"),
+        ({"value.converter": AVRO, "value.converter.enhanced.avro.schema.support": "true"}, "enhanced"),
+        ({"key.converter": AVRO, "key.converter.key.subject.name.strategy": "com.example.S"}, "strategy"),
+    ],
+)
+def test_converters_without_support_are_refused_by_name(named: dict[str, str], words: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"producer\.properties.*GG577") as error:
+        made(**named)
+    assert words in str(error.value)
 
 
 @pytest.mark.parametrize("case", range(len(CASES)))
