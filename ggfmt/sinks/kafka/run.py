@@ -22,6 +22,8 @@ from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, Span, UsageError
 from ggfmt.engine import Run
 from ggfmt.formats import FORMATS
+from ggfmt.formats.goldengate.kafkaconnect import ConnectOptions
+from ggfmt.formats.goldengate.kafkaconnect.converters import Converters
 from ggfmt.java.text import visible
 from ggfmt.kafka.address import SCHEME
 from ggfmt.kafka.cluster import topic_settings
@@ -119,7 +121,8 @@ class KafkaSink(MessageSink):
 
     def check(self, held: ExitStack, dry: bool = False) -> None:
         check_request(self.settings, self.request)
-        self.target = topic_output(self.settings, self.request, self.client.topics())
+        self.settings, converters = with_converters(self.settings, self.request)
+        self.target = topic_output(self.settings, self.request, converters, self.client.topics())
         self.targets = (self.target,)
         self._staging = _staging_directory(self.request.staging, held)
 
@@ -426,11 +429,25 @@ def check_request(settings: RunSettings, request: KafkaRequest) -> None:
             raise UsageError(Diagnostic("GG577", message, help=help))
 
 
-def topic_output(settings: RunSettings, request: KafkaRequest, partitions: Mapping[str, int]) -> TopicOutput:
+def with_converters(settings: RunSettings, request: KafkaRequest) -> tuple[RunSettings, Converters | None]:
+    """Return the settings with what the converters of a handler of Kafka Connect make; None for another handler."""
+    (config,) = settings.handlers
+    if not FORMATS[config.format].handler_type:
+        return settings, None
+    file = None if config.kafka is None else config.kafka.kafka_producer_config_file
+    converters = Converters.of(request.converters, file or "")
+    assert isinstance(config.options, ConnectOptions)
+    format, options = converters.format_of(config.options)
+    return replace(settings, handlers=(replace(config, format=format, options=options),)), converters
+
+
+def topic_output(
+    settings: RunSettings, request: KafkaRequest, converters: Converters | None, partitions: Mapping[str, int]
+) -> TopicOutput:
     """Return the output of the one handler. ConfigurationError GG577 if what it wants is not known."""
     (config,) = settings.handlers
     own = HandlerSettings.of(config, settings.run_options)
-    if FORMATS[own.format].by_table or own.framing(None).container:
+    if converters is None and own.write_support.framing(None, own.options, own.context).container:
         message = f"the format `{own.format}` makes files, and no messages"
         raise UsageError(Diagnostic("GG577", message, config.place("format"), "choose a format of messages"))
     addresses = AddressSettings.of(config, settings.run_options, own.context)
@@ -447,6 +464,8 @@ def topic_output(settings: RunSettings, request: KafkaRequest, partitions: Mappi
         joined=addresses.by_transaction,
         in_order=not any(isinstance(piece, TableName) and piece.keyword == TABLE_NAMES[0] for piece in addresses.topic),
         schemas=config.kafka.schema_topic_name or None,
+        converters=converters,
+        is_dry=request.is_dry,
     )
 
 

@@ -16,11 +16,15 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings, narrow, non_null_values
 from ggfmt.arrow.ipc import STAGED
 from ggfmt.columnar.metadata import Clock
+from ggfmt.columnar.pieces import join_binary
 from ggfmt.columnar.strings import rows_where
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Projection
-from ggfmt.formats.api.writing import RowErrors, TextFraming
+from ggfmt.formats.api.writing import Formatter, RowErrors, TextFraming
+from ggfmt.formats.avro.confluent import head
+from ggfmt.formats.goldengate.kafkaconnect.converters import KEY_SCHEMA, Converter, Converters, converted_keys
+from ggfmt.formats.json.values import compact_json
 from ggfmt.kafka.jobs import owner_of
 from ggfmt.location import Location
 from ggfmt.model.change import ChangeBatch
@@ -57,6 +61,8 @@ class TopicOutput(HandlerOutput):
     joined       the messages of a transaction become one
     in_order     the order of different tables matters
     schemas      the topic of schemas; None for none
+    converters   of Kafka Connect; None for a handler of another type
+    is_dry       no schema may be registered
     """
 
     addresses: AddressSettings
@@ -66,6 +72,8 @@ class TopicOutput(HandlerOutput):
     joined: bool = False
     in_order: bool = True
     schemas: str | None = None
+    converters: Converters | None = None
+    is_dry: bool = False
 
 
 @dataclass
@@ -131,7 +139,7 @@ class TopicWriter(HandlerWriter):
             self._parts += table.schemas(formatted.arranged)
         values, lost = table.encoded(formatted.messages)
         try:
-            batch = table.batch(formatted.arranged, values)
+            batch = table.batch(formatted.arranged, values, formatted.formatter)
         except RowErrors as errors:
             yield from ((formatted.rows[formatted.sources[row]], diagnostic) for row, diagnostic in errors.rows)
             return
@@ -249,16 +257,33 @@ class _Table:
             messages = pc.utf8_rtrim(messages, "\n")
         return self._framing.encode(messages)
 
-    def batch(self, operations: ChangeBatch, values: pa.BinaryArray) -> pa.RecordBatch:
+    def batch(self, operations: ChangeBatch, values: pa.BinaryArray, formatter: Formatter) -> pa.RecordBatch:
         addressed: Addressed = self._addressing.of(operations)
         count, target = len(values), self._target
         topic = addressed.topic
         topics = pa.repeat(pa.scalar(topic, pa.string()), count) if isinstance(topic, str) else topic
         keys = pa.nulls(count, pa.binary()) if addressed.keys is None else pc.cast(addressed.keys, pa.binary())
+        if target.converters is not None:
+            if addressed.keys is not None:
+                keys = converted_keys(addressed.keys, target.converters.key)
+                keys = self._with_heads(keys, target.converters.key, topics, KEY_SCHEMA)
+            schema = getattr(formatter, "schema", None)
+            values = self._with_heads(values, target.converters.value, topics, compact_json(schema))
         transactions = _transactions(operations) if target.joined else None
         return _batch(
             topics, self._partitions(topic, keys), keys, values, _headers(addressed, count), transactions, None
         )
+
+    def _with_heads(
+        self, data: pa.BinaryArray, converter: Converter, topics: pa.StringArray, schema: str
+    ) -> pa.BinaryArray:
+        """Return data with the id that its schema has for the topic in front, if the converter makes Avro."""
+        if converter.registry is None:
+            return data
+        names = topics.dictionary_encode()
+        numbers = (converter.schema_id(name, schema, self._target.is_dry) for name in non_null_values(names.dictionary))
+        heads = pa.array([head(number or 0) for number in numbers], pa.binary()).take(names.indices)
+        return join_binary([heads, data], len(data))
 
     def _partitions(self, topic: str | pa.StringArray, keys: pa.BinaryArray) -> pa.Int32Array:
         known, missing = self._target.partitions, self._target.missing

@@ -13,7 +13,7 @@ from ggfmt.columnar import avro
 from ggfmt.columnar.json_text import quote_json
 from ggfmt.columnar.pieces import Encoding, join, join_binary
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span
-from ggfmt.formats.avro.confluent import CONFLUENT, head
+from ggfmt.formats.avro.confluent import CONTAINER
 from ggfmt.formats.goldengate.kafkaconnect import ConnectOptions, KafkaConnectAvroOptions, KafkaConnectOptions
 from ggfmt.kafka.registry import SETTINGS, SchemaRegistry
 
@@ -112,21 +112,19 @@ class Converters:
         """Return the converters of a producer file. Raises: ConfigurationError GG577 for those without support."""
         return cls(Converter.of("key", properties, file), Converter.of("value", properties, file))
 
-    def format_of(self, options: ConnectOptions, ids: Mapping[str, int] | None = None) -> tuple[str, ConnectOptions]:
-        """Return the format of values, and its options by those of the handler. `ids`: of the schemas, by table."""
+    def format_of(self, options: ConnectOptions) -> tuple[str, ConnectOptions]:
+        """Return the format of values, and its options by those of the handler; Avro without the ids of schemas."""
         if self.value.makes == JSON:
             return "kafkaconnect_json", options.to(KafkaConnectOptions, schemas_enable=self.value.schemas)
-        numbers = tuple((table, str(number)) for table, number in (ids or {}).items())
-        made = options.to(KafkaConnectAvroOptions, file_framing=CONFLUENT, schema_ids=numbers)
-        return "kafkaconnect_avro", made
+        return "kafkaconnect_avro", options.to(KafkaConnectAvroOptions, file_framing=CONTAINER)
 
 
-def converted_keys(keys: pa.StringArray, converter: Converter, number: int = 0) -> pa.BinaryArray:
-    """Return n keys as bytes; null stays null. `number`: the id of `KEY_SCHEMA`, for Avro."""
+def converted_keys(keys: pa.StringArray, converter: Converter) -> pa.BinaryArray:
+    """Return n keys as bytes; null stays null. In Avro they lack the id of `KEY_SCHEMA` in front."""
     if converter.makes == STRING:
         return pc.cast(keys, pa.binary())
     if converter.makes == AVRO:
-        made = join_binary([head(number), *avro.strings(pc.fill_null(keys, ""))], len(keys))
+        made = join_binary(avro.strings(pc.fill_null(keys, "")), len(keys))
     else:
         schema = '{"schema":{"type":"string","optional":false},"payload":' if converter.schemas else ""
         json_texts = join([schema, quote_json(keys, Encoding.CONNECT), "}" if schema else ""], len(keys))
