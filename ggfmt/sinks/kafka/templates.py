@@ -48,7 +48,6 @@ _TOPIC = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,249}")
 
 TOPIC, KEY, HEADERS = "topicMappingTemplate", "keyMappingTemplate", "metaHeadersTemplate"
 _OLD = ("topicName", "topicPartitioning")
-_OTHER_TYPE = "set it, with a `topicMappingTemplate` and a `keyMappingTemplate`"
 
 # Metadata columns whose bytes in a header are not known, and those that all operations of a transaction share.
 _NO_HEADERS = (metacolumns.ALL_TOKENS, metacolumns.KEY_COLUMNS)
@@ -92,7 +91,8 @@ class AddressSettings:
 
         given, group = config.kafka, run_options.group_name
         if given is None:
-            raise refused("type", f"is none of {listing(KAFKA_TYPES)}, so that messages have no topics", _OTHER_TYPE)
+            message = f"must be one of {listing(KAFKA_TYPES)}: other handlers have no topics of Kafka"
+            raise refused("type", message, f"set it, and {listing((TOPIC, KEY))}")
         old = next((property for property in _OLD if property in config.entries), None)
         if old is not None:
             message = "is of GoldenGate 12.2: which topics and partitions it chose is not known"

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-import pytest
+import json
+from datetime import datetime
 
+import pytest
+from reading import read
+from runs import operation
+
+from ggfmt.arrow.arrays import non_null_values
+from ggfmt.columnar.metadata import Clock
 from ggfmt.config.handlers import HandlerConfig, RunOptions, read_configuration
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic
 from ggfmt.formats.api.format import Context
+from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.options.message_templates import parse_message_template
 from ggfmt.options.templates import GroupName
-from ggfmt.sinks.kafka.templates import AddressSettings
+from ggfmt.sinks.kafka.templates import Addressing, AddressSettings
+from ggfmt.sinks.messages.pipeline import HandlerSettings, Pipeline
 
 TEMPLATES = ("mode=op", "topicMappingTemplate=${tableName}", "keyMappingTemplate=${primaryKeys}")
 CONNECT = ("type=kafkaconnect", "kafkaProducerConfigFile=p.properties", *TEMPLATES[1:])
@@ -137,5 +146,30 @@ def test_the_example_of_a_key_without_a_value() -> None:
 
 
 def test_a_handler_of_another_type_has_no_topics() -> None:
-    with pytest.raises(ConfigurationError, match="none of `kafka` and `kafkaconnect`"):
+    with pytest.raises(ConfigurationError, match="must be one of `kafka` and `kafkaconnect`"):
         settings("type=hdfs", "format=json")
+
+
+def test_messages_of_a_file_have_the_keys_of_their_operations() -> None:
+    """Also where an update of the key is written as two messages, and a truncate has no row."""
+    moved = operation(1, kind="U") | {"after": {"ID": "9 ", "NAME": "é", "AMOUNT": 1}}
+    records = [operation(1), moved, operation(2, kind="U"), operation(2, kind="D"), operation(0, kind="T")]
+    columns = tuple(Column(name, SqlType(Kind.STRING), key=name == "ID") for name in ("ID", "NAME", "AMOUNT"))
+    known = {"GG.TCUSTORD": TableDef("GG.TCUSTORD", columns)}
+    (batch,) = read("\n".join(map(json.dumps, records)).encode(), known).batches
+    config, run = configured(
+        "type=kafka", "format=json_row", *TEMPLATES, "format.pkUpdateHandling=delete-insert",
+        "metaHeadersTemplate=${optype}", "format.metaColumnsTemplate=${optype[op]}",
+    )  # fmt: skip
+    settings = HandlerSettings.of(config, run)
+    clock = Clock(datetime(2026, 1, 5))
+    refused, formatted = Pipeline(settings, clock).format(batch)
+    assert refused == [] and formatted is not None
+    addressing = Addressing(batch.table, AddressSettings.of(config, run, settings.context), clock)
+    found = addressing.of(formatted.arranged)
+    assert found.topic == "TCUSTORD"
+    assert found.keys is not None
+    assert found.keys.to_pylist() == ["1", "1", "9 ", "2", "2", ""]
+    ops = [json.loads(message)["op"] for message in non_null_values(formatted.messages)]
+    assert ops == ["I", "D", "I", "U", "D", "T"]
+    assert [(name, values.to_pylist()) for name, values in found.headers] == [("optype", [op.encode() for op in ops])]
