@@ -141,7 +141,7 @@ def read(
     source = source or told(name)
     catalog = Catalog(dict(trusted))
     events: Sequence[SchemaChange] = ()
-    if discovers and FORMATS[name].read_support.discovery is not None:
+    if discovers and FORMATS[name].read_support.by(source).discovery is not None:
         found = discover(name, data, source, size, trusted)
         catalog, events, source = catalog.with_tables(found.tables), found.events, replace(source, facts=found.facts)
     result = Read()

@@ -47,6 +47,17 @@ class SchemaIds(Pairs):
         return pairs
 
 
+def schema_registry_option() -> str:
+    return option(
+        Text(),
+        "",
+        "The schemas for Confluent's framing: the URL of a registry, or a local directory with files `<id>.avsc`.",
+        aliases=("schemaRegistryDirectory",),
+        example="./avsc",
+        since="",
+    )
+
+
 @dataclass(frozen=True)
 class FramedOptions(Options):
     """The options of formats that write Confluent's wire format or object container files."""
@@ -57,14 +68,7 @@ class FramedOptions(Options):
         (CONFLUENT, "before each message, a zero byte and its schema id"),
         since="",
     )
-    schema_registry: str = option(
-        Text(),
-        "",
-        "The schemas for Confluent's framing: the URL of a registry, or a local directory with files `<id>.avsc`.",
-        aliases=("schemaRegistryDirectory",),
-        example="./avsc",
-        since="",
-    )
+    schema_registry: str = schema_registry_option()
     schema_ids: tuple[tuple[str, str], ...] = option(
         SchemaIds(),
         (),

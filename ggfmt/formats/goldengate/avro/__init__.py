@@ -21,6 +21,7 @@ from functools import partial
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Context, Format
 from ggfmt.formats.api.names import Name, Records, column_names
+from ggfmt.formats.avro.confluent import schema_registry_option
 from ggfmt.formats.avro.schemas import is_name
 from ggfmt.formats.goldengate import metacolumns
 from ggfmt.formats.goldengate import options as shared
@@ -97,6 +98,7 @@ class AvroOpOptions(AvroOptions):
         "If not set: the hash in release 12.2, the fingerprint in later releases.",
         since="12.3",
     )
+    schema_registry: str = schema_registry_option()
 
 
 @dataclass(frozen=True)

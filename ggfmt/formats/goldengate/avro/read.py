@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 from abc import abstractmethod
 from array import array
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, ClassVar
 
@@ -114,7 +114,9 @@ class AvroReader(BatchingReader[_Table]):
         return None
 
 
-_STREAM_HELP = "check `--definitions`, `--input-format` and `--input-config`"
+_STREAM_HELP = (
+    "check `--definitions`, `--input-format` and `--input-config`; messages with schema ids need `--schema-registry`"
+)
 
 
 BLOCKS_BYTES = 1 << 20  # of a container file per chunk
@@ -448,9 +450,20 @@ class AvroOpRouter(AvroStreamRouter):
     reader = AvroOpReader
 
 
+def _framed(by_image: bool) -> Callable[[WriterSettings], reading.ReadSupport | None]:
+    """Return how the messages of a registry are read, which contain the ids of their schemas."""
+
+    def other(source: WriterSettings) -> reading.ReadSupport | None:
+        from ggfmt.formats.goldengate.avro.framed import framed_input
+
+        return framed_input(by_image) if source.options is not None and source.options.schema_registry else None
+
+    return other
+
+
 READ_SIDES = {
-    "avro_row": reading.ReadSupport(AvroRowReader, router=AvroRowRouter),
-    "avro_op": reading.ReadSupport(AvroOpReader, router=AvroOpRouter),
+    "avro_row": reading.ReadSupport(AvroRowReader, router=AvroRowRouter, other=_framed(by_image=False)),
+    "avro_op": reading.ReadSupport(AvroOpReader, router=AvroOpRouter, other=_framed(by_image=True)),
     "avro_row_ocf": reading.ReadSupport(AvroRowContainerReader, ContainerDiscovery),
     "avro_op_ocf": reading.ReadSupport(AvroOpContainerReader, ContainerDiscovery),
 }
