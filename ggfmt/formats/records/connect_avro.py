@@ -12,6 +12,7 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import takewhile
 from typing import Any, BinaryIO, ClassVar, cast
 
 import fastavro
@@ -29,6 +30,7 @@ from ggfmt.formats.connect.avro import connect_schema
 from ggfmt.formats.records.batching import BATCH_ROWS
 from ggfmt.formats.records.dialect import Dialect, classify_records
 from ggfmt.formats.records.discovery import DialectDiscovery
+from ggfmt.formats.records.framed_dumps import framed_chunks
 from ggfmt.formats.records.reader import DialectReader
 from ggfmt.java.numbers import NOT_FINITE_TEXTS, float_text
 from ggfmt.kernels import kernel
@@ -75,6 +77,13 @@ class _Run:
     def __len__(self) -> int:
         return len(self.borders) // 2
 
+    def first(self, count: int) -> _Run:
+        return (
+            self
+            if count == len(self)
+            else _Run(self.plan, self.borders[: count * 2], self.text[: self.borders[count * 2 - 1]])
+        )
+
     def spans(self) -> Spans:
         spans = Spans()
         spans.follow(0, self.borders[1::2])
@@ -84,6 +93,15 @@ class _Run:
         first, behind = len(self.plan.head), len(_TAIL)
         for start, end in self.spans():
             yield Raw(self.text[start + first : end - behind])
+
+
+def _joined(runs: Sequence[_Run]) -> _Run:
+    """Return the records of several runs with one plan."""
+    borders, size = array("q"), 0
+    for run in runs:
+        borders.extend(end if place % 2 == 0 else end + size for place, end in enumerate(run.borders))
+        size += len(run.text)
+    return _Run(runs[0].plan, borders, b"".join(run.text for run in runs))
 
 
 class ConnectAvro(Dialect):
@@ -130,15 +148,16 @@ class ConnectAvro(Dialect):
             yield head
         elif head.startswith(containers.MAGIC):
             yield from containers.container_chunks(head, stream, file, layout)
-        elif head:
-            yield Chunk(file, 0, head + stream.read(), layout)
+        else:
+            yield from framed_chunks(stream, file, layout, head)
 
     @staticmethod
     def spans(chunk: Chunk) -> Sequence[tuple[int, int]]:
         return containers.RecordsOfBlock(chunk.data) if chunk.spans is None else chunk.spans
 
     def opened(self, chunk: Chunk) -> Chunk:
-        return chunk if chunk.data.startswith(containers.MAGIC) else replace(chunk, spans=[])
+        known = chunk.data.startswith(containers.MAGIC) or chunk.spans is not None
+        return chunk if known else replace(chunk, spans=[])
 
     def decoded(self, chunk: Chunk) -> Iterator[Any]:
         for run in self.runs(chunk):
@@ -148,9 +167,11 @@ class ConnectAvro(Dialect):
                 yield from self.records(run)
 
     def runs(self, chunk: Chunk) -> Iterator[_Run | Diagnostic]:
-        """Yield the records of a chunk; a Diagnostic is the last item."""
-        if chunk.spans is None:
+        """Yield the records of a chunk. A Diagnostic is the last item, unless the spans of messages are known."""
+        if chunk.data.startswith(containers.MAGIC):
             yield from self._block(chunk.data, chunk.layout.max_record)
+        elif chunk.spans:
+            yield from self._separate(chunk.data, chunk.spans)
         else:
             yield from self._messages(chunk.data, cast("list[tuple[int, int]]", chunk.spans))
 
@@ -196,6 +217,33 @@ class ConnectAvro(Dialect):
                 place = end
             yield run
 
+    def _separate(self, data: bytes, spans: Sequence[tuple[int, int]]) -> Iterator[_Run | Diagnostic]:
+        """Decode messages with known spans; each ends where its span ends, and an empty one is a tombstone."""
+        stream, held, number = io.BytesIO(data), list[_Run](), 0
+        while number < len(spans):
+            start, end = spans[number]
+            run = _TOMBSTONE if start == end else self._message(data, start, stream)
+            whole = 1
+            if start < end and isinstance(run, _Run):
+                found = zip((start, *run.borders[::2]), run.borders[::2], strict=False)
+                pairs = zip(found, spans[number : number + len(run)], strict=False)
+                whole = sum(1 for _ in takewhile(lambda pair: pair[0] == tuple(pair[1]), pairs))
+                run = (
+                    run.first(whole)
+                    if whole
+                    else confluent.datum_error(int.from_bytes(data[start + 1 : start + 5], "big"))
+                )
+            if held and (isinstance(run, Diagnostic) or run.plan is not held[0].plan or len(held) == _RUN):
+                yield _joined(held)
+                held = []
+            if isinstance(run, Diagnostic):
+                yield replace(run, help="ggfmt skips this message alone")
+            else:
+                held.append(run)
+            number += max(whole, 1)
+        if held:
+            yield _joined(held)
+
     def _message(self, data: bytes, place: int, stream: io.BytesIO) -> _Run | Diagnostic:
         """Decode the message at a place of the data, and the messages after it with the same schema."""
         number = confluent.number_at(data, place)
@@ -236,6 +284,8 @@ class ConnectAvro(Dialect):
 
 _RUN = BATCH_ROWS  # maximum number of records that are JSON at a time
 _TAIL = b"}"
+_NO_VALUE = b'{"schema":null,"payload":'
+_TOMBSTONE = _Run(_Plan({}, Raw(b"null"), None, None, _NO_VALUE), array("q", [0, 30]), _NO_VALUE + b"null}")
 
 
 # Conversion of data before JSON: JSON has no 32-bit floating-point numbers, and not all 64-bit ones.

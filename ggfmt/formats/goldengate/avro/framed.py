@@ -19,6 +19,7 @@ from ggfmt.formats.goldengate.avro.plan import Plan, is_by_image, metadata_of, t
 from ggfmt.formats.goldengate.avro.read import AvroReader
 from ggfmt.formats.goldengate.metacolumns import Roles
 from ggfmt.formats.records.batching import BATCH_ROWS
+from ggfmt.formats.records.framed_dumps import framed_chunks
 from ggfmt.model.table import Catalog
 
 
@@ -47,26 +48,43 @@ class FramedReader(AvroReader):
     def chunks(
         stream: BinaryIO, file: str, start: int, length: int | None, layout: reading.Layout
     ) -> Iterator[reading.Chunk]:
-        data = stream.read()
-        if data:
-            yield reading.Chunk(file, 0, data, layout)
+        yield from framed_chunks(stream, file, layout)
 
     def messages(self, chunk: reading.Chunk) -> Iterator[reading.Event]:
         stream = io.BytesIO(chunk.data)
-        while (start := stream.tell()) < len(chunk.data):
+        if chunk.spans is None:
+            while (start := stream.tell()) < len(chunk.data):
+                message = self._message(stream, chunk.data)
+                yield from self._take(message, chunk, start, stream.tell())
+                if isinstance(message, Diagnostic):
+                    stream.seek(0, io.SEEK_END)  # only its schema shows where it ends
+            return
+        for start, end in chunk.spans:
+            if start == end:
+                self.others["tombstone"] += 1
+                self._next(start, end)
+                continue
+            stream.seek(start)
             message = self._message(stream, chunk.data)
-            if isinstance(message, Diagnostic):
-                yield self._reject(start, len(chunk.data), message)
-                return
-            plan, decoded = message
-            name = plan.table.full_name
-            if self._latest.get(name) is not plan:
-                yield from self.drain(True)
-                self._latest[name] = plan
-                if plan.table != self.catalog.get(name):
-                    self.catalog = self.catalog.with_tables([plan.table])
-                    yield reading.SchemaChange.met(plan.table, chunk, start)
-            yield from self._hold(plan, decoded, start, stream.tell())
+            if not isinstance(message, Diagnostic) and stream.tell() != end:
+                message = confluent.datum_error(int.from_bytes(chunk.data[start + 1 : start + 5], "big"))
+            yield from self._take(message, chunk, start, end)
+
+    def _take(
+        self, message: tuple[Plan, dict[str, Any]] | Diagnostic, chunk: reading.Chunk, start: int, end: int
+    ) -> Iterator[reading.Event]:
+        if isinstance(message, Diagnostic):
+            yield self._reject(start, len(chunk.data) if chunk.spans is None else end, message)
+            return
+        plan, decoded = message
+        name = plan.table.full_name
+        if self._latest.get(name) is not plan:
+            yield from self.drain(True)
+            self._latest[name] = plan
+            if plan.table != self.catalog.get(name):
+                self.catalog = self.catalog.with_tables([plan.table])
+                yield reading.SchemaChange.met(plan.table, chunk, start)
+        yield from self._hold(plan, decoded, start, end)
 
     def _message(self, stream: io.BytesIO, data: bytes) -> tuple[Plan, dict[str, Any]] | Diagnostic:
         place = stream.tell()
