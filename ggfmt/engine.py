@@ -32,7 +32,8 @@ from ggfmt.reading.scan import ReadOutcome, Scan, ScanRequest, check_selection
 from ggfmt.reading.scan import Sink as TaskSink
 from ggfmt.reading.splits import ReadJob
 from ggfmt.reading.standard_input import ARGUMENT as STANDARD_INPUT
-from ggfmt.reading.standard_input import check_standard_input, spooled_standard_input
+from ggfmt.reading.standard_input import check_standard_input
+from ggfmt.reading.topics import DRY_RUN_MESSAGES, SpooledInputs
 
 J = TypeVar("J", bound=ReadJob)
 O = TypeVar("O", bound=ReadOutcome)  # noqa: E741
@@ -238,13 +239,15 @@ def prepare(run: Run, sink: Sink[J, O, R], held: ExitStack, dry: bool = False) -
     """
     request = run.request
     check_standard_input(request.inputs, request.checkpoint)
-    standard_input = spooled_standard_input(held)
     sink.check(held, dry)
     # Before the listing: the inputs may contain files that an earlier run has begun to commit.
     open_outputs(run, sink, held, dry)
     if dry:
         request = replace(request, inputs=[given for given in request.inputs if given != STANDARD_INPUT])
-    files = request.list(standard_input)
+    spooled = SpooledInputs(held, request.topics, limit=DRY_RUN_MESSAGES if dry else None)
+    if run.checkpoint is not None:
+        spooled.ends, spooled.begun = run.checkpoint.offsets(sink.unfinished)
+    files = request.list(spooled)
     if run.checkpoint is not None:
         chosen = run.checkpoint.choose(files, request.settle, sink.unfinished)
         files, run.idle = chosen.files, None if chosen.files else str(chosen)

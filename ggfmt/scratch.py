@@ -28,9 +28,13 @@ _OWNER, _NAMED = "owner", "log"
 
 
 class Scratch:
-    """A scratch directory, and with `logs` a log, both for this user alone. OSError if ggfmt cannot make them."""
+    """A scratch directory, and with `logs` a log, both for this user alone. OSError if ggfmt cannot make them.
 
-    def __init__(self, logs: bool = False) -> None:
+    parent  the directory to make it in; None: that of temporary files
+    """
+
+    def __init__(self, logs: bool = False, parent: str | None = None) -> None:
+        self._parent = parent
         self.log: Path | None = None
         self._lock: IO[bytes] | None = None
         try:
@@ -44,7 +48,7 @@ class Scratch:
             raise
 
     def _make(self, logs: bool) -> None:
-        self.directory = Path(tempfile.mkdtemp(prefix="ggfmt-"))
+        self.directory = Path(tempfile.mkdtemp(prefix="ggfmt-", dir=self._parent))
         try:
             if logs:
                 descriptor, log = tempfile.mkstemp(prefix="ggfmt-spark-", suffix=".log")
@@ -74,10 +78,10 @@ class Scratch:
                 self._lock.close()
 
 
-def remove_abandoned() -> None:
+def remove_abandoned(parent: str | None = None) -> None:
     if fcntl is None:
         return
-    with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
+    with contextlib.suppress(OSError), os.scandir(parent or tempfile.gettempdir()) as entries:
         for entry in entries:
             if _DIRECTORY.fullmatch(entry.name):
                 with contextlib.suppress(OSError):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ggfmt.model.selection import TableSelection
     from ggfmt.model.table import TableDef
     from ggfmt.options.value_types import Keys
+    from ggfmt.reading.topics import TopicSettings
 
 Path = str | PathLike[str]
 Paths = Path | Sequence[Path] | None
@@ -66,6 +67,12 @@ def selection(tables: str | Iterable[str] | None, exclude: str | Iterable[str] |
     from ggfmt.model.selection import TableSelection
 
     return TableSelection(tuple(words(tables)), tuple(words(exclude)))
+
+
+def topics(properties: Path | None, staging: Path | None = None) -> TopicSettings:
+    from ggfmt.reading.topics import TopicSettings
+
+    return TopicSettings(text(properties), text(staging))
 
 
 def lines(properties: Properties) -> list[str]:

@@ -91,6 +91,8 @@ class ConsolidateRequest:
     max_record: Annotated[int | str | None, options.MAX_RECORD] = None
     remote: Annotated[str | None, options.REMOTE] = None
     _: KW_ONLY
+    producer_config: Annotated[Path | None, options.PRODUCER_CONFIG] = None
+    staging: Annotated[Path | None, options.STAGING] = None
     allow_empty: Annotated[bool, options.ALLOW_EMPTY, After("base")] = False
     on_reject: Annotated[OnReject, options.ON_REJECT, After("mode")] = "abend"
     table: Annotated[str | Sequence[str] | None, options.TABLES, After("definitions")] = None
@@ -162,6 +164,7 @@ class RowsManifest(Summarized, dict[str, Any]):
 
 def run_consolidation(request: ConsolidateRequest) -> RowsManifest:
     from ggfmt.formats.api.reading import MAX_RECORD_BYTES
+    from ggfmt.reading.topics import check_workers_reach
     from ggfmt.rows.query import RowQuery, query_error
     from ggfmt.rows.run import ConsolidationSettings, execute
     from ggfmt.rows.targets.options import TargetOptions
@@ -174,6 +177,8 @@ def run_consolidation(request: ConsolidateRequest) -> RowsManifest:
         request.master, request.spark_conf, arguments.text(request.java_home), request.remote, request.spark
     )
     runner.check_reach(files, None)
+    topics = arguments.topics(request.producer_config, request.staging)
+    check_workers_reach(files, runner.cluster, topics)
     kept = [word.strip() for text in arguments.words(request.keep) for word in text.split(",")]
     query = RowQuery(
         "history" if request.history else "changes" if request.changes else "current",
@@ -213,6 +218,7 @@ def run_consolidation(request: ConsolidateRequest) -> RowsManifest:
         source=source,
         definitions=arguments.tables(request.definitions, source),
         selection=arguments.selection(request.table, request.exclude),
+        topics=topics,
         split_size=arguments.size(request.split_size, "`--split-size`"),
         max_record=arguments.size(request.max_record, "`--max-record`") or MAX_RECORD_BYTES,
     )

@@ -150,14 +150,14 @@ class ConvertRequest:
         After("strict"),
     ] = "below"
     _: KW_ONLY
+    producer_config: Annotated[Path | None, options.PRODUCER_CONFIG] = None
+    staging: Annotated[Path | None, options.STAGING] = None
     table: Annotated[str | Sequence[str] | None, options.TABLES, After("definitions")] = None
     exclude: Annotated[str | Sequence[str] | None, options.EXCLUDE, After("table")] = None
     job: Annotated[str | None, options.JOB] = None
-    producer_config: Annotated[Path | None, options.PRODUCER_CONFIG] = None
     create_topics: Annotated[str | int | None, options.CREATE_TOPICS] = None
     rate: Annotated[float | None, options.RATE] = None
     atomic: Annotated[bool, options.ATOMIC] = False
-    staging: Annotated[Path | None, options.STAGING] = None
     spark: Annotated[object | None, PythonOnly()] = None
     warn: Annotated[Callable[[Sequence[Diagnostic]], None], PythonOnly()] = ignore_warnings
     progress: Annotated[Callable[[ProgressSnapshot], None] | None, PythonOnly()] = None
@@ -165,6 +165,7 @@ class ConvertRequest:
 
 def run_conversion(request: ConvertRequest) -> Result:
     from ggfmt.formats.api.reading import MAX_RECORD_BYTES
+    from ggfmt.reading.topics import check_workers_reach
     from ggfmt.sinks.messages.run import RunSettings, execute
 
     files = arguments.texts(request.inputs)
@@ -173,6 +174,8 @@ def run_conversion(request: ConvertRequest) -> Result:
         request.master, request.spark_conf, arguments.text(request.java_home), request.remote, request.spark
     )
     runner.check_reach(files, target)
+    topics = arguments.topics(request.producer_config, request.staging)
+    check_workers_reach(files, runner.cluster, topics)
     configuration = arguments.configuration(
         request.config, request.settings, request.handlers, request.to, stream=target == STREAM
     )
@@ -200,6 +203,7 @@ def run_conversion(request: ConvertRequest) -> Result:
         checkpoint=arguments.text(request.checkpoint),
         selection=arguments.selection(request.table, request.exclude),
         kafka=_kafka(request, target, configuration),
+        topics=topics,
     )
     if request.dry_run and settings.kafka is None:
         from ggfmt.sinks.dry_run import as_planned

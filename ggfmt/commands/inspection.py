@@ -50,6 +50,7 @@ class PreviewRequest:
     settings: Annotated[Properties, options.SETTINGS] = None
     current_timestamp: Annotated[datetime | str | None, options.CURRENT_TIMESTAMP] = None
     _: KW_ONLY
+    producer_config: Annotated[Path | None, options.PRODUCER_CONFIG] = None
     exclude: Annotated[str | Sequence[str] | None, options.EXCLUDE, After("table")] = None
     warn: Annotated[Callable[[Sequence[Diagnostic]], None], PythonOnly()] = ignore_warnings
 
@@ -75,6 +76,7 @@ def run_preview(request: PreviewRequest) -> Preview:
         source=source,
         replacements=configuration.replacements,
         selection=arguments.selection(request.table, request.exclude),
+        topics=arguments.topics(request.producer_config),
     )
     return look(settings)
 
@@ -102,6 +104,7 @@ class SchemaRequest:
         After("output"),
     ] = None
     _: KW_ONLY
+    producer_config: Annotated[Path | None, options.PRODUCER_CONFIG] = None
     input_config: Annotated[Path | None, options.INPUT_CONFIG, After("input_format")] = None
     input_options: Annotated[Properties, options.INPUT_OPTIONS, After("input_config")] = None
     schema_registry: Annotated[Path | None, options.SCHEMA_REGISTRY, After("input_options")] = None
@@ -124,7 +127,8 @@ def make_schemas(request: SchemaRequest) -> list[SchemaFile]:
     )
     definitions = arguments.tables(request.definitions, source)
     selection = arguments.selection(request.table, request.exclude)
-    wanted = ScanRequest(arguments.texts(request.inputs), input_format, source, definitions, selection=selection)
+    files, topics = arguments.texts(request.inputs), arguments.topics(request.producer_config)
+    wanted = ScanRequest(files, input_format, source, definitions, selection=selection, topics=topics)
     return schemas(wanted, configuration, kind)
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from ggfmt.commands.declaration import Argument, Option
 
 INPUTS = Argument(
-    metavar="INPUT", help="Files, directories or globs; .gz, .bz2, .xz and .zst are read. `-`: standard input."
+    metavar="INPUT",
+    help="Files, directories or globs; .gz, .bz2, .xz and .zst are read. `-`: standard input. A topic of Kafka: "
+    "`kafka://BROKER/TOPIC`.",
 )
 CONFIG = Option(
     "-c", "--config", metavar="FILE", file=True, panel="Handlers", help="A GoldenGate handler file (Java properties)."
@@ -46,6 +48,15 @@ SCHEMA_REGISTRY = Option(
     panel="Input",
     help="The registry of Avro schemas with ids, or a directory of files `<id>.avsc`.",
 )
+PRODUCER_CONFIG = Option(
+    metavar="FILE", file=True, panel="Kafka", help="A file with properties of a Kafka client, such as its security."
+)
+STAGING = Option(
+    metavar="DIR",
+    panel="Kafka",
+    help="A directory for messages on their way to or from Kafka; on a cluster one that all workers reach. Default: a "
+    "temporary directory.",
+)
 ALLOW_EMPTY = Option(panel="Input", help="Also run without an input file.")
 CHECKPOINT = Option(
     metavar="DIR", panel="Input", help="Read only input that no earlier run with this DIR has read; add to the output."
@@ -70,17 +81,11 @@ JOB = Option(
     panel="Kafka",
     help="The name under which the cluster remembers what was sent; default: from inputs and settings.",
 )
-PRODUCER_CONFIG = Option(metavar="FILE", file=True, panel="Kafka", help="The properties of Kafka's clients.")
 CREATE_TOPICS = Option(
     metavar="PARTITIONS[:REPLICATION]", panel="Kafka", help="Make missing topics. Default: a missing topic is an error."
 )
 RATE = Option(metavar="N", min=0, panel="Kafka", help="Send at most so many messages in a second.")
 ATOMIC = Option(panel="Kafka", help="Send all messages in one transaction.")
-STAGING = Option(
-    metavar="DIR",
-    panel="Kafka",
-    help="Where messages of Kafka wait; on a cluster, for all workers to reach. Default: a temporary directory.",
-)
 
 REMOTE = Option(metavar="URL", panel="Spark", help="A Spark Connect server, `sc://HOST:PORT`, instead of a master.")
 SPARK_CONF = Option(metavar="KEY=VALUE", panel="Spark", help="A Spark property.")

@@ -44,7 +44,8 @@ EXIT_CODES = {
 
 @dataclass(frozen=True)
 class Span:
-    """A place: in a text file by line and column, both from 1; in an input by byte offset; in data by table.
+    """A place: in a text file by line and column, both from 1; in an input by byte offset, or in a partition of a topic
+    by the offset of the message; in data by table.
 
     `file` and `source`, the line, are for people: they contain no credentials.
     """
@@ -58,12 +59,18 @@ class Span:
     table: str | None = None
     field: str | None = None
     position: str | None = None
+    message: int | None = None
 
     def __post_init__(self) -> None:
         if self.file is not None:
             object.__setattr__(self, "file", without_credentials(self.file))
         if self.source is not None:
             object.__setattr__(self, "source", without_credentials(self.source))
+
+    @property
+    def record(self) -> dict[str, object]:
+        """Return where the record is: fields of another place."""
+        return {"file": self.file, "offset": self.offset, "message": self.message}
 
     def __str__(self) -> str:
         """Return the place in one line: `file:line:column` or `file, byte offset`, then table, column and position."""
@@ -75,7 +82,13 @@ class Span:
                 if self.column is not None:
                     place += f":{self.column}"
             parts.append(place)
-        places = {"byte": self.offset, "table": self.table, "column": self.field, "position": self.position}
+        places = {
+            "offset": self.message,
+            "byte": self.offset,
+            "table": self.table,
+            "column": self.field,
+            "position": self.position,
+        }
         parts += [f"{word} {place}" for word, place in places.items() if place is not None]
         return ", ".join(parts)
 

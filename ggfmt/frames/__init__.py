@@ -6,6 +6,7 @@ Users need only `read`, `register` and `scan`. Nothing is loaded before one of t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,8 @@ def read(
     schema: str | StructType | None = None,
     split_size: int | str | None = None,
     discover: bool | None = None,
+    producer_config: Path | None = None,
+    staging: Path | None = None,
     **input_options: PropertyValue,
 ) -> DataFrame:
     """Return the operations in files as a frame of a session, classic or of Spark Connect.
@@ -47,6 +50,8 @@ def read(
       `string` or `timestamp`.
     - `split_size`: bytes that a task reads, or a text such as `64m`; the frame is the same for every size.
     - `discover`: infer the tables from the data first, in tasks. Default: if there are no definitions.
+    - `producer_config`: for a topic of Kafka as input, a file with properties of a client, such as its security.
+    - `staging`: a directory for the messages of topics, which all executors reach. They are deleted with the session.
     - `input_options`: properties of the input format (`ggfmt options FORMAT`), such as those with which it was written.
 
     ggfmt lists and inspects the files now, and Spark reads them whenever the frame is used. If a file has changed by
@@ -58,8 +63,10 @@ def read(
 
     require(FRAMES, spark)
     from ggfmt.frames.session import read_frame
+    from ggfmt.reading.topics import TopicSettings
 
     request = make_request(inputs, input_format, table, definitions, ops, split_size, discover, input_options)
+    request = replace(request, topics=TopicSettings(*map(_path, (producer_config, staging))))
     return read_frame(spark, request, schema)
 
 
@@ -73,6 +80,8 @@ def scan(
     schema: str | pa.Schema | StructType | None = None,
     split_size: int | str | None = None,
     discover: bool | None = None,
+    producer_config: Path | None = None,
+    staging: Path | None = None,
     **input_options: PropertyValue,
 ) -> pa.RecordBatchReader:
     """Return the operations in files as record batches of Arrow, without Spark.
@@ -90,8 +99,10 @@ def scan(
     raises Abend if a file has changed, a record cannot be read, or a value does not fit its column's type.
     """
     from ggfmt.frames.batch_reader import open_reader
+    from ggfmt.reading.topics import TopicSettings
 
     request = make_request(inputs, input_format, table, definitions, ops, split_size, discover, input_options)
+    request = replace(request, topics=TopicSettings(*map(_path, (producer_config, staging))))
     return open_reader(request, schema)
 
 
@@ -108,6 +119,10 @@ def register(spark: SparkSession) -> None:
 def as_paths(given: Path | Sequence[Path]) -> tuple[str, ...]:
     """Return the paths as texts; a single path is a tuple of one."""
     return tuple(fspath(path) for path in ([given] if isinstance(given, (str, PathLike)) else given))
+
+
+def _path(given: Path | None) -> str | None:
+    return None if given is None else fspath(given)
 
 
 def make_request(

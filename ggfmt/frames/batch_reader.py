@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -24,10 +26,12 @@ if TYPE_CHECKING:
 
 def open_reader(request: Request, schema: str | pa.Schema | StructType | None = None) -> pa.RecordBatchReader:
     """Return a reader of the operations of a request. The inputs are listed now, and read with the reader."""
-    with InProcesses() as runner:
-        plan = make_plan(request, runner)
-    if schema is not None:
-        plan = replace(plan, wanted=narrow_projection(plan.wanted, _arrow_schema(schema)))
+    with ExitStack() as held:
+        with InProcesses() as runner:
+            plan = make_plan(request, runner, held)
+        if schema is not None:
+            plan = replace(plan, wanted=narrow_projection(plan.wanted, _arrow_schema(schema)))
+        weakref.finalize(plan, held.pop_all().close)  # messages of topics are there for as long as the reader
     return pa.RecordBatchReader.from_batches(plan.wanted.schema, _batches(plan, current_names()))
 
 

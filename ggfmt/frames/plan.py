@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,6 +20,7 @@ from ggfmt.frames.batches import FrameProjection
 from ggfmt.frames.column_types import is_value_type, listed_types
 from ggfmt.frames.shapes import GENERIC, IMAGES, UnknownTypeError, ddl_type, from_spark, typed
 from ggfmt.java.text import InvalidValueError
+from ggfmt.kafka.address import is_kafka
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import STRING, Column, Kind, SqlType, TableDef
 from ggfmt.options.value_types import Keys, Size
@@ -26,6 +28,7 @@ from ggfmt.reading.recognition import detect_format, reader_of, with_defaults
 from ggfmt.reading.runner import Runner
 from ggfmt.reading.scan import Scan, ScanRequest
 from ggfmt.reading.splits import Range, ReadJob, Split
+from ggfmt.reading.topics import NO_TOPIC_SETTINGS, SpooledInputs, TopicSettings
 
 # Options that are no properties of an input format, as Spark passes them to data sources.
 OPTIONS = (
@@ -52,6 +55,7 @@ class Request:
     discover: bool | None = None
     allow_empty: bool = False
     settle: float = 60.0
+    topics: TopicSettings = NO_TOPIC_SETTINGS
 
     def __post_init__(self) -> None:
         for op in sorted(self.ops or ()):
@@ -116,14 +120,17 @@ class Plan:
     wanted: FrameProjection
 
 
-def make_plan(request: Request, runner: Runner) -> Plan:
-    scan = make_scan(request)
+def make_plan(request: Request, runner: Runner, held: ExitStack | None = None) -> Plan:
+    """Return the plan. `held` has the messages of topics for as long as it is open; None: there cannot be topics."""
+    scan = make_scan(request, held=held)
     job, splits = scan.discover(runner) if request.runs_discovery else (scan.job, scan.splits(runner.parallelism))
     return plan_of(request, job, splits.all)
 
 
-def make_scan(request: Request, keys: Keys = ()) -> Scan:
+def make_scan(request: Request, keys: Keys = (), held: ExitStack | None = None) -> Scan:
     """Return the scan of the files of a request. Raises: UsageError, ConfigurationError or Abend for a bad input."""
+    if held is None and any(map(is_kafka, request.paths)):
+        raise frame_error("only `ggfmt.read` and `ggfmt.scan` read topics", "read the topic with one of them")
     wanted = ScanRequest(
         request.paths,
         request.input_format,
@@ -132,7 +139,7 @@ def make_scan(request: Request, keys: Keys = ()) -> Scan:
         allow_empty=request.allow_empty,
         keys=keys,
     )
-    files = wanted.list()
+    files = wanted.list(None if held is None else SpooledInputs(held, request.topics, standard_input=False))
     if request.input_format == "auto" and not files:
         raise frame_error("no file exists yet, so ggfmt cannot detect the format", "set `inputFormat`")
     input_format = detect_format(files)[0] if request.input_format == "auto" else request.input_format

@@ -57,11 +57,14 @@ class Cluster:
 
     def at_time(self, topic: str, bounds: Mapping[int, tuple[int, int]], milliseconds: int) -> dict[int, int]:
         """Return the offset of the first message of each partition that is not older; the end if there is none."""
-        from confluent_kafka import TopicPartition
+        from confluent_kafka import KafkaException, TopicPartition
 
         asked = [TopicPartition(topic, number, milliseconds) for number in bounds]
         with kafka_errors_stop(self.settings.shown):
             found = self._consumer.offsets_for_times(asked, timeout=SECONDS)
+            for place in found:
+                if place.error is not None:
+                    raise KafkaException(place.error)
         ends = {place.partition: place.offset for place in found}
         return {number: min(ends[number], end) if ends[number] >= 0 else end for number, (_, end) in bounds.items()}
 

@@ -27,6 +27,7 @@ from ggfmt.commit.records import MANIFEST, as_bytes, run_file
 from ggfmt.commit.store import FAILURES
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, without_credentials
 from ggfmt.java.text import visible
+from ggfmt.kafka.address import is_kafka
 from ggfmt.location import Location
 from ggfmt.model.selection import ALL_TABLES, TableSelection
 from ggfmt.reading.content import DIGEST_DIGITS, END_BYTES, Content, Ends, digests_at, examine, measure
@@ -63,7 +64,8 @@ def warn_rejected_files_are_done() -> None:
 
 class ProcessedInput(msgspec.Struct, frozen=True, array_like=True):
     """An input as a run has read it, or as a later run has recognized it. The members from `lines` on are missing in
-    records of version 1.
+    records of version 1. Of a partition of a topic: its address as `path`, its first offset as `start`, and its end as
+    `size`.
 
     unpacked  size and checksum of the decompressed content of a compressed file; `UNMEASURED` of a large one
     """
@@ -97,6 +99,10 @@ class ProcessedInput(msgspec.Struct, frozen=True, array_like=True):
     @property
     def read(self) -> Ends:
         return self.origin or self.content or (self.size, self.digest)
+
+    @property
+    def offsets(self) -> tuple[int, int] | None:
+        return (self.start, self.size) if is_kafka(self.path) else None
 
     def is_of(self, file: InputFile) -> bool:
         same = self.size == file.size and self.inode == file.inode and has_same_mtime(file, self.modified)
@@ -399,17 +405,20 @@ class _SegmentHeader(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class InputSelection:
-    """The files to read, in order, and the numbers of files that earlier runs read and that later runs will read."""
+    """The files to read, in order, and the numbers of files that earlier runs read and that later runs will read; and
+    of partitions without new messages, if there is nothing to read."""
 
     files: list[InputFile]
     done: int
     left: int
+    idle: int = 0
 
     def __str__(self) -> str:
         done, left = (counted(number, "input file") for number in (self.done, self.left))
         have = "has" if self.done == 1 else "have"
         reasons = [f"{done} {have} been read by earlier runs"] if self.done else []
         reasons += [f"{left} left for a later run"] if self.left else []
+        reasons += [f"no new messages in {counted(self.idle, 'partition')}"] if self.idle else []
         return ", ".join(reasons) or "no input files"
 
 
@@ -519,7 +528,9 @@ class Checkpoint(Participant):
 
         UsageError GG310 for every input that has changed since it was read, is a copy of one, or cannot be read.
         """
-        results = recognize(files, self._records)
+        topics = [file for file in files if file.offsets is not None]
+        files = [file for file in files if file.offsets is None]
+        results = recognize(files, self._records_of_files)
         problems = [result.problem for result in results if result.problem is not None]
         if problems:
             raise UsageError(*problems)
@@ -528,8 +539,10 @@ class Checkpoint(Participant):
         self._renewed = [seen for file, result in every if (seen := _renewed(file, result)) is not None]
         _warn_late_files(every)
         if only is not None:
-            return InputSelection(self._begun(new, only), len(files) - len(new), 0)
+            return InputSelection(_in_order(self._begun(new, only, topics)), len(files) - len(new), 0)
         settled, waiting = _settled(new, settle)
+        idle = len(topics) if not settled and not any(file.size for file in topics) else 0
+        settled = [] if idle else _in_order([*settled, *topics])
         if waiting:
             first = waiting[0]
             when = f"which was modified less than {settle:g} seconds ago"
@@ -537,14 +550,28 @@ class Checkpoint(Participant):
                 when = "whose modification time is in the future"
             message = "left for a later run: %s, starting with `%s`, %s"
             log.info(message, counted(len(waiting), "input file"), visible(first.shown), when)
-        chosen = InputSelection(settled, len(files) - len(new), len(waiting))
+        chosen = InputSelection(settled, len(files) - len(new), len(waiting), idle)
         if settled and chosen.done:
             log.info("%s to read; %s", counted(len(settled), "new input file"), chosen)
         return chosen
 
-    def _begun(self, files: Sequence[InputFile], only: Sequence[Any]) -> list[InputFile]:
+    def offsets(self, only: Sequence[Any] | None) -> tuple[dict[str, int], dict[str, tuple[int, int]] | None]:
+        """Return where committed runs have ended, by partition; and the ranges of a run that was cut off, if `only` has
+        its records."""
+        ends: dict[str, int] = {}
+        for _, record in self._records():
+            if record.offsets is not None:
+                ends[record.path] = max(record.size, ends.get(record.path, 0))
+        if only is None:
+            return ends, None
+        records = [msgspec.convert(record, ProcessedInput) for record in only]
+        return ends, {record.path: record.offsets for record in records if record.offsets is not None}
+
+    def _begun(self, files: Sequence[InputFile], only: Sequence[Any], topics: Sequence[InputFile]) -> list[InputFile]:
         """Return the files of a run that was cut off. UsageError GG310 if one is not among the inputs any more."""
         records = [msgspec.convert(record, ProcessedInput) for record in only]
+        there = {file.shown for file in topics}
+        records = [record for record in records if record.path not in there]
         results = recognize(files, lambda: ((1, record) for record in records))
         found = [file for file, result in zip(files, results, strict=True) if result.done]
         if len(found) != len(records):
@@ -553,7 +580,7 @@ class Checkpoint(Participant):
             message = "an interrupted run had read this file, which is no longer among the inputs"
             help = "restore the file, and run again: the new run then finishes the interrupted run"
             raise UsageError(Diagnostic("GG310", message, Span(file=lost.path), help, topic=PAGE))
-        return found
+        return [*found, *topics]
 
     def part(self, run: str, targets: Sequence[OutputTarget], inputs: Sequence[PlannedInput]) -> CommitPart:
         """Return the part of a commit that records the files as read. Abend GG310 if a file is gone, GG506."""
@@ -597,6 +624,9 @@ class Checkpoint(Participant):
         part.moves += self.stage([(f"{SEGMENTS}/{number:08d}.jsonl", content), (DOCUMENT, as_bytes(document))])
         return part
 
+    def _records_of_files(self) -> Iterator[tuple[int, ProcessedInput]]:
+        return ((number, record) for number, record in self._records() if record.offsets is None)
+
     def _records(self) -> Iterator[tuple[int, ProcessedInput]]:
         """Yield all records with the numbers of their runs, one line at a time: there may be millions."""
         decode_block, decode = msgspec.json.Decoder(_SegmentHeader).decode, msgspec.json.Decoder(ProcessedInput).decode
@@ -622,7 +652,14 @@ def _path(file: InputFile) -> str:
     return path
 
 
+def _in_order(files: Sequence[InputFile]) -> list[InputFile]:
+    return sorted(files, key=lambda file: file.argument)
+
+
 def _seen(item: PlannedInput) -> ProcessedInput | Diagnostic:
+    if item.file.offsets is not None:
+        path, (start, end) = item.file.shown, item.file.offsets
+        return ProcessedInput(path, end, None, None, path, False, start=start, version=_VERSION)
     content = examine(item.file)
     if isinstance(content, Diagnostic):
         return content

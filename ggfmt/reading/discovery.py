@@ -136,7 +136,7 @@ def discover_split(
         place = Span(file=part.input.file.shown)
         try:
             for chunk in part.chunks(side.reader):
-                place = Span(file=chunk.file, offset=chunk.offset)
+                place = chunk.span(0)
                 if chunk.problem is None:
                     discovery.read(chunk)
         except SplitBoundaryError:

@@ -128,6 +128,8 @@ class InputFile:
     packing: Compression | None = None  # how it is compressed, if its name does not show it
     opened: Callable[[], BinaryIO] | None = None  # opens a file that is still being written, whose size is unknown
     listing: Listing | None = None  # which has shown it
+    offsets: tuple[int, int] | None = None  # the range of its messages, if they come from a partition of a topic
+    messages: str | None = None  # the file with their places, if they are the values alone
     kept: bytes | None = field(default=None, compare=False, repr=False)  # all of it as stored, so that none opens it
 
     @property

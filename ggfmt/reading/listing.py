@@ -7,7 +7,7 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -34,7 +34,7 @@ from ggfmt.reading.files import (
     open_input,
     unreadable,
 )
-from ggfmt.reading.standard_input import ARGUMENT as STANDARD_INPUT
+from ggfmt.reading.topics import SpooledInputs
 
 log = logging.getLogger("ggfmt")
 
@@ -312,25 +312,25 @@ class _SkippedInputs:
 def list_inputs(
     inputs: Sequence[str],
     allow_empty: bool = False,
-    standard_input: Callable[[], InputFile] | None = None,
+    spooled: SpooledInputs | None = None,
     growing: bool = False,
 ) -> list[InputFile]:
     """Return the files that the inputs name, in order: the files of a directory in name order, the matches of a glob.
 
     A file with several names is read once, in the place of the first; in a directory a link counts after the file.
     Names that start with `_` or `.` are left out below directories, and so are outputs of ggfmt. Files of keys go with
-    the files beside them. `-` is what `standard_input` reads, once all others are there; a local name without that.
+    the files beside them. Inputs that `spooled` takes are read once all others are there.
     If an input is an output of ggfmt, its manifests say what is data, and in which order. `growing`: the caller looks
     again later, so that what is not committed yet is no error.
 
     UsageError names every input that does not exist, cannot be read, or (but for `allow_empty`) has no files.
     """
-    files: dict[object, InputFile] = {}
+    files: dict[object, InputFile | None] = {}
     problems = []
     left = _SkippedInputs()
     for argument, given in enumerate(inputs):
-        if given == STANDARD_INPUT and standard_input is not None:
-            files[STANDARD_INPUT] = InputFile(Location.of(given), 0, given, argument=argument)
+        if spooled is not None and spooled.takes(given):
+            files.setdefault(given)
             continue
         try:
             found = _find(given, left, growing)
@@ -347,8 +347,8 @@ def list_inputs(
             problems.append(Diagnostic("GG310", "the input has no file to read", Span(file=given), help))
         new: list[_ListedFile] = []
         for item in sorted(found, key=lambda item: (item.linked, item.path)):
-            if item.key in files:
-                left.doubles.append((item.file.shown, files[item.key].shown))
+            if (first := files.get(item.key)) is not None:
+                left.doubles.append((item.file.shown, first.shown))
             else:
                 files[item.key] = replace(item.file, argument=argument)
                 new.append(item)
@@ -356,11 +356,17 @@ def list_inputs(
             files[item.key] = files.pop(item.key)  # last, in name order
     if problems:
         raise UsageError(*problems)
-    if standard_input is not None and STANDARD_INPUT in files:
-        files[STANDARD_INPUT] = replace(standard_input(), argument=files[STANDARD_INPUT].argument)
+    listed: list[InputFile] = []
+    for key, file in files.items():
+        if file is None:
+            assert spooled is not None
+            argument = inputs.index(str(key))
+            listed += [replace(each, argument=argument) for each in spooled.files(str(key))]
+        else:
+            listed.append(file)
     if not growing:  # a stream lists again and again
         left.log_skipped()
-    return with_keys(files.values())
+    return with_keys(listed)
 
 
 def _shown(path: str) -> str:

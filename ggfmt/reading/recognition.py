@@ -244,4 +244,5 @@ def refuse_unsupported(file: InputFile, head: bytes) -> None:
 def layout_of(file: InputFile, reader: type[Reader], source: WriterSettings) -> Layout:
     head = read_head(file)
     refuse_unsupported(file, head)
-    return replace(reader.layout(head, len(head) < HEAD_BYTES, source), keys=file.keys)
+    layout = reader.layout(head, len(head) < HEAD_BYTES, source)
+    return replace(layout, keys=file.keys, messages=file.messages)

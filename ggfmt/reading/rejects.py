@@ -58,7 +58,7 @@ class RejectFiles:
             "reason": diagnostic.message,
             "help": diagnostic.help,
             "file": span.file,
-            "offset": span.offset,
+            "offset": span.offset if span.message is None else span.message,
             "table": span.table,
             "column": span.field,
             "position": span.position,

@@ -33,6 +33,7 @@ from ggfmt.reading.recognition import PlannedInput, detect_format, layout_of, re
 from ggfmt.reading.routing import has_many_tables, route
 from ggfmt.reading.runner import InProcess, Runner
 from ggfmt.reading.splits import Cut, ReadJob, Split, Splits, Window
+from ggfmt.reading.topics import NO_TOPIC_SETTINGS, SpooledInputs, TopicSettings
 
 log = logging.getLogger("ggfmt")
 
@@ -85,10 +86,11 @@ class ScanRequest:
     max_record: int = MAX_RECORD_BYTES  # bytes that a record may have
     allow_empty: bool = False  # no input file is no error
     selection: TableSelection = ALL_TABLES  # the tables to read
+    topics: TopicSettings = NO_TOPIC_SETTINGS  # how to read topics
     keys: Keys = ()  # key columns of tables, which win over those of the option `primaryKeys`
 
-    def list(self, standard_input: Callable[[], InputFile] | None = None) -> list[InputFile]:
-        return list_inputs(self.inputs, self.allow_empty, standard_input)
+    def list(self, spooled: SpooledInputs | None = None) -> list[InputFile]:
+        return list_inputs(self.inputs, self.allow_empty, spooled)
 
 
 class Scan:

@@ -279,7 +279,7 @@ class SplitReader:
             for number, chunk in enumerate(part.chunks(type(self._reader))):
                 if not number:
                     self._start(part, chunk)
-                place = Span(file=chunk.file, offset=chunk.offset)
+                place = chunk.span(0)
                 yield self._selected(guarded(self._reader.read(chunk), place))
         yield self._selected(guarded(self._reader.flush(), place))
 

@@ -1,7 +1,7 @@
-"""Standard input as an input like any other: kept in a file for as long as the command runs, since a run reads its
-input in parts, and more than once.
+"""Standard input and topics as inputs like any other: kept in files for as long as the command runs, since a run reads
+its input in parts, and more than once.
 
-The file is in a directory of this user alone, which goes with the command, or with the next one if this is killed.
+The files are in a directory of this user alone, which goes with the command, or with the next one if this is killed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import io
 import logging
 import select
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -47,57 +47,71 @@ def check_standard_input(inputs: Sequence[str], checkpoint: str | None = None) -
     raise UsageError(Diagnostic("GG518", message, Span(file=SHOWN), help))
 
 
-def spooled_standard_input(held: ExitStack) -> Callable[[], InputFile]:
-    """Return a function that reads standard input to its end into a file; `held` deletes the file."""
+@dataclass
+class Spool:
+    """Inputs that can be read only once or only here, in files for as long as `held` is open.
 
-    def read() -> InputFile:
-        kept = _kept(held)
+    lazy     only the start of an input may be needed: its file grows as it is read, and its size is unknown
+    staging  the directory to keep files below; None for one of temporary files
+    """
+
+    held: ExitStack
+    lazy: bool = False
+    staging: str | None = None
+    _directory: Path | None = None
+
+    def path(self, shown: str, name: str) -> Path:
+        """Return the path of a new file."""
+        if self._directory is None:
+            remove_abandoned(self.staging)
+            try:
+                with signals.deferred():  # until `held` deletes it
+                    self._directory = self.held.enter_context(Scratch(parent=self.staging))
+            except OSError as error:
+                raise _cannot_keep(shown, self.staging, error) from None
+        return self._directory / name
+
+    def keep(self, source: Any, shown: str, path: Path, packed: bool = False) -> InputFile:
+        """Return what `source` has as a file; `packed`: its first bytes may say that it is compressed."""
+        try:
+            file = self.held.enter_context(path.open("w+b", buffering=0))
+        except OSError as error:
+            raise _cannot_keep(shown, path.parent, error) from None
+        kept = _SpooledInput(path, shown, file, source)
+        packing = kept.packing if packed else None
+        location = Location.of(str(path))
+        if self.lazy:
+            return InputFile(location, 0, shown, watched=False, packing=packing, opened=kept.open)
         kept.grow()
-        return replace(stat_file(Location.of(str(kept.path)), SHOWN), packing=kept.packing)
+        file.close()
+        return replace(stat_file(location, shown), packing=packing)
 
-    return read
-
-
-def lazy_standard_input(held: ExitStack) -> Callable[[], InputFile]:
-    """Return the same for a command that may need only the start of the input; the size of the file is unknown."""
-
-    def read() -> InputFile:
-        kept = _kept(held)
-        return InputFile(Location.of(str(kept.path)), 0, SHOWN, watched=False, packing=kept.packing, opened=kept.open)
-
-    return read
+    def standard_input(self) -> InputFile:
+        source: Any = None if sys.stdin is None else sys.stdin.buffer
+        if source is None:
+            help = "give a file, or pipe the output of a program: `... | ggfmt run -`"
+            raise UsageError(Diagnostic("GG518", "standard input is not available", Span(file=SHOWN), help))
+        if sys.stdin.isatty():
+            log.info("reading standard input; press Ctrl-D to end it")
+        return self.keep(getattr(source, "raw", source), SHOWN, self.path(SHOWN, "stdin"), packed=True)
 
 
-def _kept(held: ExitStack) -> _SpooledInput:
-    source: Any = None if sys.stdin is None else sys.stdin.buffer
-    if source is None:
-        help = "give a file, or pipe the output of a program: `... | ggfmt run -`"
-        raise UsageError(Diagnostic("GG518", "standard input is not available", Span(file=SHOWN), help))
-    if sys.stdin.isatty():
-        log.info("reading standard input; press Ctrl-D to end it")
-    remove_abandoned()
-    try:
-        with signals.deferred():  # until `held` deletes it
-            directory = held.enter_context(Scratch())
-        path = directory / "stdin"
-        file = held.enter_context(path.open("w+b", buffering=0))
-        return _SpooledInput(path, file, getattr(source, "raw", source))
-    except OSError as error:
-        raise _cannot_keep(None, error) from None
-
-
-def _cannot_keep(path: Path | None, error: OSError) -> Abend:
+def _cannot_keep(shown: str, directory: Path | str | None, error: OSError) -> Abend:
     help = "set TMPDIR to a directory with enough space for the whole input"
-    place = "a temporary file" if path is None else f"`{path.parent}`"
-    message = f"standard input cannot be stored in {place}: {error.strerror or error}"
-    return Abend(Diagnostic("GG518", message, Span(file=SHOWN), help))
+    place = "a temporary file" if directory is None else f"`{directory}`"
+    what = "standard input" if shown == SHOWN else "the topic"
+    if shown != SHOWN:
+        help += ", or give one with `--staging`"
+    message = f"{what} cannot be stored in {place}: {error.strerror or error}"
+    return Abend(Diagnostic("GG518", message, Span(file=shown), help))
 
 
 @dataclass
 class _SpooledInput:
-    """A file with the part of standard input that was read so far. Abend if ggfmt cannot read or keep it."""
+    """A file with the part of an input that was read so far. Abend if ggfmt cannot read or keep it."""
 
     path: Path
+    shown: str
     _file: io.FileIO
     _source: Any
     _size: int = 0
@@ -119,7 +133,7 @@ class _SpooledInput:
                 while left:
                     left = left[self._file.write(left) or 0 :]
             except OSError as error:
-                raise _cannot_keep(self.path, error) from None
+                raise _cannot_keep(self.shown, self.path.parent, error) from None
             self._size += len(data)
 
     def _read(self) -> bytes:
@@ -128,7 +142,7 @@ class _SpooledInput:
                 select.select([self._source], [], [])
             return bytes(data)
         except OSError as error:
-            raise Abend(unreadable(SHOWN, error)) from None
+            raise Abend(unreadable(self.shown, error)) from None
 
     def read_at(self, place: int, size: int) -> bytes:
         self.grow(place + 1)

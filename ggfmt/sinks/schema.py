@@ -23,7 +23,8 @@ from ggfmt.options.value_types import Replacements
 from ggfmt.reading.discovery import find_definitions
 from ggfmt.reading.runner import InProcess
 from ggfmt.reading.scan import Scan, ScanRequest, check_selection
-from ggfmt.reading.standard_input import check_standard_input, spooled_standard_input
+from ggfmt.reading.standard_input import check_standard_input
+from ggfmt.reading.topics import SpooledInputs
 from ggfmt.sinks.messages.pipeline import HandlerSettings
 
 DDL = "ddl"
@@ -131,7 +132,7 @@ def _ddl(request: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Di
 def _found(wanted: ScanRequest) -> list[TableDef]:
     check_standard_input(wanted.inputs)
     with ExitStack() as held:
-        listed = wanted.list(spooled_standard_input(held))
+        listed = wanted.list(SpooledInputs(held, wanted.topics))
         scan = Scan(wanted, [replace(file, watched=False) for file in listed])  # a file may grow meanwhile
         job = scan.job
         found = find_definitions(job.input_format, job.catalog, scan.splits(1), InProcess(), source=job.source)

@@ -108,7 +108,7 @@ def test_a_help_fits_a_narrow_terminal(name: str, columns: int) -> None:
 
 def test_options_of_a_large_command_are_in_groups() -> None:
     panels = [line.strip("╭─╮ ") for line in help_of("run") if line.startswith("╭")]
-    assert panels == ["Arguments", "Options", "Handlers", "Output", "Input", "Spark", "Logging"]
+    assert panels == ["Arguments", "Options", "Handlers", "Output", "Input", "Spark", "Kafka", "Logging"]
 
 
 # Short options, and options on either side of a command

@@ -142,7 +142,7 @@ def test_a_full_disk_and_a_closed_input(source: bytes, tmp_path: Path, monkeypat
     with monkeypatch.context() as patch, ExitStack() as held:
         patch.setattr(sys, "stdin", None)
         with pytest.raises(UsageError, match="GG518"):
-            standard_input.spooled_standard_input(held)()
+            standard_input.Spool(held).standard_input()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "not there"))
     ended = piped(source, "run", "-", *JSON, "-o", tmp_path / "out", *HERE)
     assert codes(ended) == ["GG518"]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import re
 from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, BinaryIO, ClassVar, NamedTuple, overload
 
 import pyarrow as pa
@@ -34,6 +37,7 @@ class Layout:
     max_record  maximum size of a record in bytes
     envelope    what encloses each record, as a word of the reader; None for nothing
     keys        column names in the keys of all records, if another file has the keys
+    messages    the file with the places of messages in the file, if this has the values of a topic (`message_at`)
     """
 
     splittable: bool
@@ -43,6 +47,7 @@ class Layout:
     max_record: int = field(default=MAX_RECORD_BYTES, kw_only=True)
     envelope: str | None = field(default=None, kw_only=True)
     keys: tuple[str, ...] = field(default=(), kw_only=True)
+    messages: str | None = field(default=None, kw_only=True)
 
 
 class KafkaMessage(NamedTuple):
@@ -135,7 +140,37 @@ class Chunk:
     def span(self, start: int) -> Span:
         """Return the place of the record that starts at a place of `data`, for a message."""
         origin = self.origin(start)
-        return Span(file=origin.file, offset=origin.offset)
+        message = self._message(start, origin.offset)
+        return Span(file=origin.file, offset=origin.offset if message is None else None, message=message)
+
+    def _message(self, start: int, offset: int) -> int | None:
+        """Return the offset of the message at a place in the file of a topic; None for other files."""
+        if self.layout.envelope is not None:
+            found = _OF_TOPIC.match(self.data, start)
+            return None if found is None else int(found[1])
+        index = self.layout.messages
+        if index is None or self.origins is not None or not os.path.isfile(index):
+            return None
+        return message_at(index, os.path.getsize(index), offset)
+
+
+# A message in the file of a topic, as `ggfmt.reading.topics` writes it.
+_OF_TOPIC = re.compile(rb'\{"topic":"[^"]*","partition":[0-9]+,"offset":([0-9]+),"timestamp":')
+
+
+@lru_cache(maxsize=8)
+def _index(path: str, size: int) -> tuple[array[int], array[int]]:
+    with open(path, "rb") as file:
+        numbers = array("q", file.read(size))
+    return numbers[::2], numbers[1::2]
+
+
+def message_at(path: str, size: int, place: int) -> int | None:
+    """Return the offset of the message that is at a place in a file, by the first `size` bytes of its index: pairs of
+    numbers, each the place and the offset of a message."""
+    starts, offsets = _index(path, size)
+    number = bisect_right(starts, place) - 1
+    return offsets[number] if number >= 0 else None
 
 
 def record_size_error(size: int, limit: int) -> Diagnostic:

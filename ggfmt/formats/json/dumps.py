@@ -46,7 +46,7 @@ _LINE = re.compile(
     rb"(?:Partition:([0-9]+)\t)?(?:Offset:([0-9]+)\t)?(?:([^\t]*)\t)?(.*)",
     re.DOTALL,
 )
-_KCAT_START = re.compile(rb'\s*\{"topic":"(?:[^"\\]|\\.)*","partition":[0-9]+,"offset":[0-9]+,')
+_START_OF_MESSAGE = re.compile(rb'\s*\{"topic":"(?:[^"\\]|\\.)*","partition":[0-9]+,"offset":[0-9]+,("timestamp")?')
 _TEXTS_ONLY = "dump the topic with a consumer that converts messages to JSON, or read the files of a sink"
 _LOSES = "`kcat -J` loses the bytes of such messages"
 
@@ -148,6 +148,8 @@ class Pair(msgspec.Struct, gc=False):
     topic: str | None = None
     partition: int | None = None
     offset: int | None = None
+    value_base64: str | None = None  # of topics that ggfmt reads, for bytes that are not UTF-8
+    key_base64: str | None = None
 
 
 _decoders: dict[str, msgspec.json.Decoder[Any]] = {
@@ -248,10 +250,13 @@ def _object(text: bytes | None) -> dict[str, Any] | None:
 
 def _envelope(head: bytes, layout: Layout) -> str | None:
     has_names = (b'"payload"' in head and b'"offset"' in head) or (b'"value"' in head and b'"key"' in head)
-    if has_names or _KCAT_START.match(head, layout.skipped):
+    start = _START_OF_MESSAGE.match(head, layout.skipped)
+    if start is not None and start[1]:  # as `reading.topics` writes it
+        return PAIRS
+    if has_names or start is not None:
         first = next(files.head_objects(head), None)
         if first is None:  # the value is longer than the head
-            return KCAT if _KCAT_START.match(head, layout.skipped) else None
+            return None if start is None else KCAT
         if {"topic", "partition", "offset", "key", "payload"} <= first.keys():
             return KCAT
         if {"key", "value"} <= first.keys() <= _OF_PAIRS and _is_value(first["value"], first["key"]):
@@ -354,6 +359,8 @@ def _of_kcat(line: KcatLine) -> KafkaMessage | Diagnostic:
 
 
 def _of_pair(pair: Pair) -> KafkaMessage | Diagnostic:
+    if pair.value_base64 is not None:
+        return Diagnostic("GG321", "the message is not UTF-8", help=_TEXTS_ONLY)
     return _message(bytes(pair.value), bytes(pair.key), pair.topic, pair.partition, pair.offset)
 
 

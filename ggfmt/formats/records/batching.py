@@ -236,8 +236,7 @@ class BatchingReader(Reader, Generic[Table]):
         if held.chunk.wrapped is not None:
             diagnostic = held.chunk.wrapped.problems.get(ordinal - held.first, diagnostic)
         chunk, start, end = self.locate(ordinal)
-        place = chunk.span(start)
-        return Reject(ordinal, chunk.data[start:end], diagnostic.at(file=place.file, offset=place.offset))
+        return Reject(ordinal, chunk.data[start:end], diagnostic.at(**chunk.span(start).record))
 
     def columns(self, table: Table) -> ChangeBatch | Wrong:
         """Convert the buffered operations of a table, at least one, to a batch, or return problems by row."""

@@ -112,8 +112,7 @@ class _Task:
 
     def _locate(self, ordinal: int) -> tuple[bytes, dict[str, object]]:
         chunk, start, end = self.reader.locate(ordinal)
-        place = chunk.span(start)
-        return chunk.data[start:end], {"file": place.file, "offset": place.offset}
+        return chunk.data[start:end], chunk.span(start).record
 
     def _place(self, ordinal: int) -> tuple[int, int]:
         """Return where a record is in the order of all records."""

@@ -28,7 +28,8 @@ from ggfmt.reading.recognition import reader_of
 from ggfmt.reading.runner import InProcess
 from ggfmt.reading.scan import Scan, ScanRequest, missing_table
 from ggfmt.reading.splits import ReadJob, Split, SplitReader
-from ggfmt.reading.standard_input import check_standard_input, lazy_standard_input
+from ggfmt.reading.standard_input import check_standard_input
+from ggfmt.reading.topics import SpooledInputs
 from ggfmt.sinks.messages.pipeline import HandlerSettings
 from ggfmt.sinks.preview.handler import FirstRejects, HandlerPreview, PreviewHandler
 
@@ -65,7 +66,7 @@ def preview(settings: PreviewSettings) -> Preview:
     """Return the first messages of every handler. UsageError GG315 if the patterns name no table."""
     check_standard_input(settings.inputs)
     with ExitStack() as held:
-        files = settings.list(lazy_standard_input(held))
+        files = settings.list(SpooledInputs(held, settings.topics, lazy=True))
         # A file may grow while its first bytes are read.
         return _preview(settings, Scan(settings, [replace(file, watched=False) for file in files]))
 
@@ -217,6 +218,5 @@ class _PreviewPass:
                 ordinal, rejects = batch.ordinal[row].as_py(), handler.rejects(name)
                 if not rejects.full:  # the place of a record takes long to find
                     chunk, start, _ = self.reader.locate(ordinal)
-                    place = chunk.span(start)
-                    diagnostic = diagnostic.at(file=place.file, offset=place.offset)
+                    diagnostic = diagnostic.at(**chunk.span(start).record)
                 rejects.add(ordinal, diagnostic.at(position=batch.position[row].as_py()))

@@ -1,0 +1,438 @@
+"""Topics of Kafka as inputs: a range of each partition, in a file for as long as a command runs.
+
+The end of the range is fixed at the start: the last stable offset. The first value of a topic decides what its files
+are. Values in JSON become lines with the whole message, as dumps have them (`formats.json.dumps`); bytes that are not
+UTF-8 are there in Base64, for the rejects. All other values follow each other as in a file of their format.
+"""
+
+from __future__ import annotations
+
+import base64
+import logging
+import os
+import re
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from enum import Enum
+from fnmatch import fnmatchcase
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from ggfmt.commit.names import counted
+from ggfmt.config.kafka_producer import producer_properties
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, list_names, suggestion
+from ggfmt.formats.api.reading import Chunk
+from ggfmt.formats.json.files import find_layout, record_spans
+from ggfmt.java.text import visible
+from ggfmt.kafka.address import KafkaAddress, is_kafka, parse_address
+from ggfmt.kafka.consume import Cluster, Partition, lost_messages
+from ggfmt.kafka.jobs import STATE_TOPIC
+from ggfmt.kafka.properties import client_settings
+from ggfmt.reading.files import InputFile
+from ggfmt.reading.standard_input import ARGUMENT as STANDARD_INPUT
+from ggfmt.reading.standard_input import Spool
+
+DRY_RUN_MESSAGES = 1000  # of each partition
+_OPTIONS = ("from", "to", "partitions")
+_BEGINNING, _END = "beginning", "end"
+_FIRST_TIME = 10**12  # as milliseconds; smaller numbers are offsets
+_MAX_PARTITIONS = 100_000
+_HIDDEN = "__"  # how topics of Kafka itself start, which globs leave out; and one of ggfmt
+
+log = logging.getLogger("ggfmt")
+
+
+@dataclass(frozen=True)
+class TopicSettings:
+    """How to read topics. `properties`: a file with properties of a client; `staging`: the directory for messages."""
+
+    properties: str | None = None
+    staging: str | None = None
+
+
+NO_TOPIC_SETTINGS = TopicSettings()
+
+
+def check_workers_reach(inputs: Sequence[str], cluster: str | None, topics: TopicSettings) -> None:
+    """UsageError GG518 if other machines, of a cluster by this name, would need the messages that this one keeps."""
+    if cluster is not None and topics.staging is None and any(map(is_kafka, inputs)):
+        message = f"the workers of `{cluster}` cannot read the messages that this machine takes from Kafka"
+        help = "give `--staging DIR`, a directory that this machine and all workers reach"
+        raise UsageError(Diagnostic("GG518", message, help=help))
+
+
+Offsets = tuple[int, int]  # of one partition: the first, and the one after the last
+
+
+@dataclass
+class SpooledInputs:
+    """Inputs that are not files, as files: topics, and `-` unless `standard_input` is False.
+
+    lazy   files grow as they are read
+    limit  number of messages of each partition to read
+    ends   where earlier runs have ended, by the name of a partition
+    begun  the ranges of an interrupted run, which are read again, and no others
+    """
+
+    held: ExitStack
+    topics: TopicSettings = NO_TOPIC_SETTINGS
+    lazy: bool = False
+    standard_input: bool = True
+    limit: int | None = None
+    ends: Mapping[str, int] = field(default_factory=dict)
+    begun: Mapping[str, Offsets] | None = None
+    _taken: set[str] = field(default_factory=set)
+
+    def takes(self, given: str) -> bool:
+        return is_kafka(given) or (self.standard_input and given == STANDARD_INPUT)
+
+    def files(self, given: str) -> list[InputFile]:
+        """Return the files of an input. UsageError, or Abend GG518, GG571, GG572 or GG579."""
+        if given == STANDARD_INPUT:
+            return [Spool(self.held, self.lazy).standard_input()]
+        wanted = TopicRange.of(given)
+        sources = producer_properties(None, (), (), self.topics.properties, os.environ)
+        cluster = Cluster(client_settings(wanted.address, *sources)[0])
+        with ExitStack() as connected:
+            connected.callback(cluster.close)
+            spool = Spool(self.held, self.lazy, self.topics.staging)
+            topics = wanted.topics(cluster)
+            files = [file for topic in topics for file in self._of_topic(wanted, topic, cluster, spool)]
+            if self.lazy:
+                self.held.push(connected.pop_all())
+            return files
+
+    def _of_topic(
+        self, wanted: TopicRange, topic: tuple[str, Sequence[int]], cluster: Cluster, spool: Spool
+    ) -> list[InputFile]:
+        name, numbers = topic
+        shown = {number: partition_name(wanted.address, name, number) for number in numbers}
+        if self.begun is not None:
+            numbers = [number for number in numbers if shown[number] in self.begun]
+        bounds = cluster.bounds(name, numbers)
+        ranges = wanted.ranges(cluster, name, bounds)
+        problems = []
+        for again in self._taken.intersection(shown.values()):
+            message, help = "the partition is an input twice", "name each topic once, or other partitions of it"
+            problems.append(Diagnostic("GG571", message, Span(file=again), help))
+        self._taken |= set(shown.values())
+        for number, (first, end) in bounds.items():
+            known = self.ends.get(shown[number])
+            if self.begun is not None:
+                ranges[number] = self.begun[shown[number]]
+            elif known is not None:
+                ranges[number] = known, max(known, ranges[number][1])
+            problem = _range_problem(shown[number], ranges[number][0], first, end)
+            problems += [] if problem is None else [problem]
+        if problems:
+            raise UsageError(*problems)
+        if wanted.starts and any(shown[number] in self.ends for number in numbers):
+            log.info("`from` of `%s` is for new partitions alone: the checkpoint has the others", visible(name))
+        kind = _Kind()
+        files = []
+        for number, (start, end) in ranges.items():
+            part = Partition(name, number, start, end, shown[number], start)
+            path = spool.path(shown[number], f"{name}-{number}")
+            index = path.with_name(f"{path.name}.messages")
+            source = _Values(part, partial(cluster.take, part), kind, self.limit, index)
+            file = spool.keep(source, shown[number], path)
+            files.append(replace(file, offsets=(start, end), messages=str(index)))
+        total = sum(end - start for start, end in ranges.values())
+        where = visible(replace(wanted.address, topic=name).shown)
+        log.info("%s: %s of %s", where, counted(total, "offset"), counted(len(ranges), "partition"))
+        if self.limit is not None:
+            log.info("%s: only the first %s of each partition", where, counted(self.limit, "message"))
+        if kind.skipped:
+            log.info("%s: skipped %s without a value", where, counted(kind.skipped, "message"))
+        return files
+
+
+def partition_name(address: KafkaAddress, topic: str, number: int) -> str:
+    return f"{replace(address, topic=topic).shown}/{number}"
+
+
+def _range_problem(shown: str, start: int, first: int, end: int) -> Diagnostic | None:
+    if start < first:
+        return lost_messages(shown, start, first)
+    if start > end:
+        message = f"offset {start} is behind the end of the partition, {end}"
+        help = "is this another topic of that name? Read it from its beginning, with a new `--checkpoint` or none"
+        return Diagnostic("GG579", message, Span(file=shown), help)
+    return None
+
+
+# Ranges
+
+
+@dataclass(frozen=True)
+class TopicRange:
+    """The topics and offsets that an input names. `starts`: it says where to start."""
+
+    address: KafkaAddress
+    starts: bool
+    start: int | datetime | str
+    end: int | datetime | str
+    partitions: Sequence[int] | None
+
+    @classmethod
+    def of(cls, given: str) -> TopicRange:
+        """Parse an input. UsageError GG571."""
+        address = parse_address(given)
+        options = dict(address.options)
+        for name, _ in address.options:
+            if name not in _OPTIONS:
+                help = suggestion(name, _OPTIONS) or f"legal options are {list_names(_OPTIONS)}"
+                raise _wrong(address, f"`{visible(name)}` is not an option of a topic", help)
+        if not address.topic:
+            raise _wrong(address, "the address names no topic", "write `kafka://HOST:9092/TOPIC`")
+        return cls(
+            address,
+            "from" in options,
+            _point(address, "from", options.get("from", _BEGINNING)),
+            _point(address, "to", options.get("to", _END)),
+            _partitions(address, options["partitions"]) if "partitions" in options else None,
+        )
+
+    def topics(self, cluster: Cluster) -> list[tuple[str, Sequence[int]]]:
+        """Return the topics with their partitions, each once. UsageError GG572, GG579."""
+        every = cluster.topics()
+        names: dict[str, None] = {}
+        for pattern in self.address.topic.split(","):
+            found = [pattern] if pattern in every else _matches(pattern, every)
+            if not found:
+                place = Span(file=replace(self.address, topic=pattern).shown)
+                help = suggestion(pattern, every) or "check the name of the topic and the address of the broker"
+                raise UsageError(Diagnostic("GG572", "the topic does not exist", place, help))
+            names |= dict.fromkeys(found)
+        for name in names:
+            lacking = sorted(set(self.partitions or ()) - set(every[name]))
+            if lacking:
+                message = f"the topic has no partition {lacking[0]}: it has {counted(len(every[name]), 'partition')}"
+                raise UsageError(Diagnostic("GG579", message, Span(file=replace(self.address, topic=name).shown)))
+        return [(name, every[name] if self.partitions is None else self.partitions) for name in names]
+
+    def ranges(self, cluster: Cluster, topic: str, bounds: Mapping[int, tuple[int, int]]) -> dict[int, Offsets]:
+        starts, ends = (self._offsets(point, cluster, topic, bounds) for point in (self.start, self.end))
+        found = {number: (starts[number], min(ends[number], end)) for number, (_, end) in bounds.items()}
+        for number, (start, end) in found.items():
+            if end < start <= bounds[number][1]:
+                raise _wrong(self.address, "`to` is before `from`", "exchange them")
+        return found
+
+    @staticmethod
+    def _offsets(
+        point: int | datetime | str, cluster: Cluster, topic: str, bounds: Mapping[int, tuple[int, int]]
+    ) -> Mapping[int, int]:
+        if isinstance(point, datetime):
+            return cluster.at_time(topic, bounds, int(point.timestamp() * 1000))
+        if isinstance(point, int):
+            return dict.fromkeys(bounds, point)
+        return {number: end if point == _END else first for number, (first, end) in bounds.items()}
+
+
+def _matches(pattern: str, every: Mapping[str, object]) -> list[str]:
+    own = pattern.startswith(_HIDDEN)
+    hidden = (name for name in every if not own and (name.startswith(_HIDDEN) or name == STATE_TOPIC))
+    return sorted(name for name in set(every).difference(hidden) if fnmatchcase(name, pattern))
+
+
+def _point(address: KafkaAddress, option: str, text: str) -> int | datetime | str:
+    if text in (_BEGINNING, _END):
+        return text
+    if re.fullmatch(r"[0-9]{1,18}", text):
+        number = int(text)
+        return number if number < _FIRST_TIME else datetime.fromtimestamp(number / 1000, timezone.utc)
+    try:
+        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+        return moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone.utc)
+    except ValueError:
+        help = "give an offset, `beginning`, `end`, or a time such as `2026-01-31T18:30:51`, which is in UTC"
+        raise _wrong(address, f"`{option}` cannot be `{visible(text)}`", help) from None
+
+
+def _partitions(address: KafkaAddress, text: str) -> list[int]:
+    numbers: set[int] = set()
+    for part in text.split(","):
+        found = re.fullmatch(r"([0-9]{1,6})(?:-([0-9]{1,6}))?", part.strip())
+        first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+        if first > last or last >= _MAX_PARTITIONS:
+            raise _wrong(address, f"`partitions` cannot be `{visible(text)}`", "give numbers, for example `0,2-5`")
+        numbers |= set(range(first, last + 1))
+    return sorted(numbers)
+
+
+def _wrong(address: KafkaAddress, message: str, help: str) -> UsageError:
+    return UsageError(Diagnostic("GG571", message, Span(file=address.shown), help))
+
+
+# Values
+
+
+class _Envelope(msgspec.Struct, gc=False, omit_defaults=True):
+    """A message with its value, as `formats.json.dumps` reads it."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    key: str | None
+    value: Raw | str | None
+    headers: list[str | None] | None = None
+    key_base64: str | None = None
+    value_base64: str | None = None
+
+
+class ValueKind(Enum):
+    """What the values of a topic are, as the text of an error. A line end follows each text."""
+
+    JSON = "JSON"
+    TEXT = "text"
+    CONFLUENT = "Avro in Confluent's wire format"
+    CONTAINER = "Avro containers"
+    BINARY = "binary"
+
+
+@dataclass
+class _Kind:
+    """The kind of the values of one topic, once its first value is known. `skipped`: messages without a value."""
+
+    value: ValueKind | None = None
+    skipped: int = 0
+
+
+_decode_lines = msgspec.json.Decoder(Raw).decode_lines
+_decode = msgspec.json.Decoder(Raw).decode
+_encode_lines = msgspec.json.Encoder().encode_lines
+_CONTROL = re.compile(rb"[\0\x02-\x08\x0e-\x1a\x1c-\x1f]")  # none of a text; \x01 divides fields
+_HEAD_BYTES = 4096
+_OBJECT_OR_ARRAY = frozenset(b"{[")
+
+
+def kind_of(value: bytes) -> ValueKind:
+    if value.startswith(b"\0"):
+        return ValueKind.CONFLUENT
+    if value.startswith(b"Obj\1"):
+        return ValueKind.CONTAINER
+    if value.lstrip()[:1] in (b"{", b"["):
+        return ValueKind.JSON
+    return ValueKind.BINARY if _CONTROL.search(value, 0, _HEAD_BYTES) else ValueKind.TEXT
+
+
+@dataclass
+class _Values:
+    """The bytes of a partition's file, as they are read: the source of a `Spool`."""
+
+    part: Partition
+    take: Callable[[], list[Any]]
+    kind: _Kind
+    limit: int | None
+    index: Path  # of the file with the places of values that follow each other
+    size: int = 0
+
+    def read(self, size: int) -> bytes:
+        """Return more bytes, of one batch of messages; none at the end. Abend GG321 for a value of another kind."""
+        while messages := self._next():
+            if data := self._bytes(messages):
+                return data
+        return b""
+
+    def _next(self) -> list[Any]:
+        if self.limit is None:
+            return self.take()
+        messages = self.take()[: self.limit] if self.limit > 0 else []
+        self.limit -= len(messages)
+        return messages
+
+    def _bytes(self, messages: Sequence[Any]) -> bytes:
+        if self.kind.value is None:
+            first = next((value for message in messages if (value := message.value())), None)
+            if first is None:
+                self.kind.skipped += len(messages)
+                return b""
+            self.kind.value = kind_of(first)
+        return self._lines(messages) if self.kind.value is ValueKind.JSON else self._joined(messages, self.kind.value)
+
+    def _joined(self, messages: Sequence[Any], kind: ValueKind) -> bytes:
+        found: list[bytes] = []
+        places = array("q")
+        for message in messages:
+            value = message.value()
+            if not value:
+                self.kind.skipped += 1
+                continue
+            other = kind_of(value) if kind in (ValueKind.CONFLUENT, ValueKind.CONTAINER) or value[0] == 0 else kind
+            if other is not kind or (kind is ValueKind.CONTAINER and self.size):
+                what = f"the value is {other.value}, and the first value of the topic is {kind.value}"
+                if other is kind:
+                    what = "the value is an Avro container after another, and ggfmt reads one of a partition in a run"
+                place = Span(file=self.part.shown, message=message.offset())
+                help = "read the ranges before and after it on their own, with `?from=` and `?to=`"
+                raise Abend(Diagnostic("GG321", what, place, help))
+            if kind is ValueKind.TEXT and not value.endswith(b"\n"):
+                value += b"\n"
+            places.extend((self.size, message.offset()))
+            self.size += len(value)
+            found.append(value)
+        with self.index.open("ab") as file:
+            file.write(places.tobytes())
+        return b"".join(found)
+
+    def _lines(self, messages: Sequence[Any]) -> bytes:
+        topic, number = self.part.topic, self.part.number
+        values: Sequence[Any] = [message.value() for message in messages]
+        try:
+            # Each value is one line with one object: only then the values are in the lines as they are.
+            if None in values or not _OBJECT_OR_ARRAY.issuperset(value[0] for value in values):
+                raise ValueError
+            raw: Sequence[Raw] = _decode_lines(b"\n".join(values))
+            if len(raw) != len(values) or any(message.headers() for message in messages):
+                raise ValueError
+            return _encode_lines(
+                [
+                    _Envelope(topic, number, message.offset(), message.timestamp()[1], _text(message.key()), value)
+                    for message, value in zip(messages, raw, strict=True)
+                ]
+            )
+        except (ValueError, IndexError, RecursionError):
+            return _encode_lines([line for message in messages for line in _envelopes(message)])
+
+
+def _text(data: Any) -> str | None:
+    return None if data is None else str(data, "utf-8")
+
+
+def _envelopes(message: Any) -> list[_Envelope]:
+    """Return the lines of a message: one for each record of a value that has several, as transactions have them."""
+    key, value = message.key(), message.value()
+    place = message.topic(), message.partition(), message.offset(), message.timestamp()[1]
+    line = _Envelope(*place, key=None, value=None)
+    try:
+        line.key = _text(key)
+    except ValueError:
+        line.key_base64 = base64.b64encode(key).decode()
+    for name, data in message.headers() or ():
+        text = None if data is None else data.decode(errors="backslashreplace")
+        line.headers = [*(line.headers or ()), name, text]
+    try:
+        line.value = _text(value)
+    except ValueError:
+        line.value_base64 = base64.b64encode(value).decode()
+    records = _records(value) if value is not None and value.startswith(b"{") else []
+    if len(records) < 2 or line.value_base64 is not None:
+        return [line]
+    return [msgspec.structs.replace(line, value=str(record, "utf-8")) for record in records]
+
+
+def _records(value: bytes) -> list[bytes]:
+    try:
+        _decode(value)
+    except (ValueError, RecursionError):
+        return [value[start:end] for start, end in record_spans(Chunk("", 0, value, find_layout(value, True)))]
+    return [value]

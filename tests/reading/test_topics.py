@@ -1,0 +1,491 @@
+"""Topics of a real broker as inputs: each message once, up to an end that is fixed at the start, at its place."""
+
+from __future__ import annotations
+
+import gc
+import io
+import json
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pyarrow.parquet as parquet
+import pytest
+from command_line import JSON, call, codes
+from kafka_broker import KafkaBroker
+from kafka_broker import kafka_broker as kafka_broker
+from runs import JSON_LINES, content, manifest, operation, run_ggfmt, write_lines
+
+import ggfmt
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, GgfmtError, UsageError
+from ggfmt.kafka.address import parse_address
+from ggfmt.kafka.consume import Cluster
+from ggfmt.model.table import STRING, Column, Kind, SqlType, TableDef
+from ggfmt.reading.topics import TopicRange
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The directory for temporary files, of which nothing is left at the end."""
+    directory = tmp_path / "tmp"
+    directory.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(directory))
+    yield directory
+    gc.collect()
+    assert os.listdir(directory) == []
+
+
+def address_of(broker: KafkaBroker, topic: str) -> Any:
+    return f"{broker.address}/{topic}"
+
+
+def value(number: int, **columns: Any) -> bytes:
+    return json.dumps(operation(number, **columns)).encode()
+
+
+def filled(broker: KafkaBroker, count: int = 6, partitions: int = 1) -> str:
+    """A topic with operations, those of one key in one partition."""
+    topic = broker.topic(partitions)
+    broker.send(topic, [(f"{number % 3}".encode(), value(number)) for number in range(count)])
+    return topic
+
+
+def ids(output: Path) -> list[int]:
+    """The numbers of the operations in an output, in order."""
+    return [json.loads(line)["after"]["AMOUNT"] for line in content(output, "j").splitlines()]
+
+
+def read(broker: KafkaBroker, topic: str, tmp_path: Path, **others: Any) -> list[int]:
+    output = tmp_path / f"out-{time.monotonic_ns()}"
+    run_ggfmt([address_of(broker, topic)], output, *JSON_LINES, **others)
+    return ids(output)
+
+
+def refused(broker: KafkaBroker, topic: str, tmp_path: Path, **others: Any) -> Diagnostic:
+    with pytest.raises(GgfmtError) as caught:
+        read(broker, topic, tmp_path, **others)
+    return caught.value.diagnostics[0]
+
+
+def transaction(broker: KafkaBroker, topic: str, numbers: range, end: str) -> Any:
+    from confluent_kafka import Producer
+
+    producer = Producer({"bootstrap.servers": broker.brokers, "transactional.id": f"{topic}-{numbers}"})
+    producer.init_transactions(20)
+    producer.begin_transaction()
+    for number in numbers:
+        producer.produce(topic, value(number))
+    producer.flush(20)
+    if end != "none":
+        getattr(producer, f"{end}_transaction")(20)
+    return producer
+
+
+def test_a_topic_is_read_as_a_dump_of_it_is(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    topic = kafka_broker.topic(1)
+    values = [value(1, NAME='é "\\ 😀\n'), None, value(2), b"", json.dumps(operation(3), indent=1).encode()]
+    messages = [(b'{"ID":1}' if number else b"\xff\0", each) for number, each in enumerate(values)]
+    kafka_broker.send(topic, messages, headers=[("h", b"\xff"), ("n", None)])
+    lines = [
+        {"topic": topic, "partition": 0, "offset": n, "key": "k", "payload": None if v is None else v.decode()}
+        for n, v in enumerate(values)
+    ]
+    write_lines(tmp_path / "dump.json", lines)
+    run_ggfmt([tmp_path / "dump.json"], tmp_path / "expected", *JSON_LINES)
+    run_ggfmt([address_of(kafka_broker, topic)], tmp_path / "out", *JSON_LINES)
+    assert content(tmp_path / "out", "j") == content(tmp_path / "expected", "j")
+    assert ids(tmp_path / "out") == [1, 2, 3]
+    (entry,) = manifest(tmp_path / "out")["inputs"]
+    assert entry["path"] == f"{kafka_broker.address}/{topic}/0"
+
+
+def test_a_message_of_a_transaction_has_several_records(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    topic = kafka_broker.topic(1)
+    kafka_broker.send(topic, [(None, value(1) + value(2)), (None, value(3) + b"\n" + value(4) + b"\n")])
+    output = tmp_path / "out"
+    run_ggfmt([address_of(kafka_broker, topic)], output, *JSON_LINES, "gg.handler.j.includeTokens=true")
+    assert ids(output) == [1, 2, 3, 4]
+    assert [json.loads(line)["tokens"]["offset"] for line in content(output, "j").splitlines()] == ["0", "0", "1", "1"]
+
+
+def test_bad_values_are_rejected_at_their_place_with_all_bytes(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    topic = kafka_broker.topic(1)
+    kafka_broker.send(topic, [(None, value(1)), (None, b"\0\0\0\0\1\xff"), (None, b"no JSON"), (None, value(2))])
+    place = f"{kafka_broker.address}/{topic}/0"
+    found = refused(kafka_broker, topic, tmp_path)
+    assert (found.code, found.span.file, found.span.message, found.span.offset) == ("GG321", place, 1, None)
+    assert f"{place}, offset 1" in str(found)
+    result = ggfmt.convert(
+        f"{kafka_broker.address}/{topic}", to="json", output=tmp_path / "out", master="none[1]", on_reject="quarantine"
+    )
+    rejects = list(result.rejects)
+    assert [(reject.offset, reject.file) for reject in rejects] == [(1, place), (2, place)]
+    assert json.loads(rejects[0].record)["value_base64"] == "AAAAAAH/"
+    assert json.loads(rejects[1].record)["value"] == "no JSON"
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("from=2&to=4", [2, 3]),
+        ("from=beginning&to=1", [0]),
+        ("from=end", []),
+        ("to=100", [0, 1, 2, 3, 4, 5]),
+        ("from=6", []),
+        ("from=2000-01-01T00:00:00&to=2000-01-01T00:00:00Z", []),
+        ("from=1009843200000", [0, 1, 2, 3, 4, 5]),
+        ("partitions=0", [0, 1, 2, 3, 4, 5]),
+    ],
+)
+def test_a_range(query: str, expected: list[int], kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    assert read(kafka_broker, f"{filled(kafka_broker)}?{query}", tmp_path) == expected
+
+
+def test_a_range_by_time(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    topic = kafka_broker.topic(1)
+    start = datetime.now(timezone.utc).replace(microsecond=0) - timedelta(minutes=1)  # the broker deletes old messages
+    times = [start + timedelta(seconds=number) for number in range(4)]
+    milliseconds = [int(time.timestamp() * 1000) for time in times]
+    for number, time_of in enumerate(milliseconds):
+        kafka_broker.send(topic, [(None, value(number))], timestamp=time_of)
+    naive = times[1].replace(tzinfo=None).isoformat()
+    assert read(kafka_broker, f"{topic}?from={naive}&to={milliseconds[2]}", tmp_path) == [1]
+    zoned = times[1].astimezone(timezone(timedelta(hours=1))).isoformat().replace("+", "%2B")
+    assert read(kafka_broker, f"{topic}?from={zoned}", tmp_path) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("rest", "code", "said"),
+    [
+        ("{topic}?form=2", "GG571", "did you mean `from`?"),
+        ("{topic}?from=soon", "GG571", "`from` cannot be `soon`"),
+        ("{topic}?partitions=2-1", "GG571", "`partitions` cannot be"),
+        ("{topic}?partitions=0,3", "GG579", "no partition 3"),
+        ("{topic}?from=4&to=2", "GG571", "`to` is before `from`"),
+        ("{topic}?from=7", "GG579", "offset 7 is behind the end of the partition, 6"),
+        ("{topic}x", "GG572", "did you mean `{topic}`?"),
+        ("nothing.*", "GG572", "the topic does not exist"),
+        ("", "GG571", "names no topic"),
+    ],
+)
+def test_what_is_refused(rest: str, code: str, said: str, kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    topic = filled(kafka_broker)
+    found = refused(kafka_broker, rest.format(topic=topic), tmp_path)
+    assert found.code == code
+    assert said.format(topic=topic) in str(found)
+
+
+def test_several_topics_and_globs(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    name = kafka_broker.topic(1)
+    for number, ending in enumerate("ba"):
+        kafka_broker.send(kafka_broker.topic(1, f"{name}.{ending}"), [(None, value(number))])
+    kafka_broker.send(name, [(None, value(2))])
+    assert read(kafka_broker, f"{name}.*", tmp_path) == [1, 0]
+    assert read(kafka_broker, f"{name},{name}.*,{name}.a", tmp_path) == [2, 1, 0]
+
+
+def test_a_partition_is_read_once(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    topic = filled(kafka_broker, partitions=2)
+    given = [address_of(kafka_broker, f"{topic}?partitions=0"), address_of(kafka_broker, topic)]
+    with pytest.raises(UsageError, match="the partition is an input twice"):
+        run_ggfmt(given, tmp_path / "out", *JSON_LINES)
+    run_ggfmt([given[0], address_of(kafka_broker, f"{topic}?partitions=1")], tmp_path / "out", *JSON_LINES)
+    assert sorted(ids(tmp_path / "out")) == [0, 1, 2, 3, 4, 5]
+
+
+def test_only_committed_messages_before_the_first_open_transaction(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    topic = kafka_broker.topic(1)
+    transaction(kafka_broker, topic, range(2), "commit")
+    transaction(kafka_broker, topic, range(10, 13), "abort")
+    assert read(kafka_broker, topic, tmp_path) == [0, 1]
+    producer = transaction(kafka_broker, topic, range(20, 22), "none")
+    kafka_broker.send(topic, [(None, value(30))])
+    assert read(kafka_broker, topic, tmp_path) == [0, 1]
+    producer.commit_transaction(20)
+    assert read(kafka_broker, topic, tmp_path) == [0, 1, 20, 21, 30]
+    assert read(kafka_broker, f"{topic}?from=3&to=6", tmp_path) == []
+
+
+def test_empty_topics_and_partitions(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    assert read(kafka_broker, kafka_broker.topic(2), tmp_path) == []
+    topic = kafka_broker.topic(3)
+    kafka_broker.send(topic, [(None, value(1))], partition=2)
+    assert read(kafka_broker, topic, tmp_path) == [1]
+
+
+@pytest.mark.example("GG579")
+def test_messages_that_a_topic_has_deleted_are_an_error(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    from confluent_kafka import TopicPartition
+    from confluent_kafka.admin import AdminClient
+
+    topic = filled(kafka_broker)
+    admin = AdminClient({"bootstrap.servers": kafka_broker.brokers})
+    for future in admin.delete_records([TopicPartition(topic, 0, 4)]).values():
+        future.result(20)
+    found = refused(kafka_broker, f"{topic}?from=0", tmp_path)
+    assert found.code == "GG579"
+    assert "offset 0 to 3 are gone" in found.message
+    assert read(kafka_broker, topic, tmp_path) == [4, 5]
+
+
+def test_the_end_is_fixed_at_the_start(
+    kafka_broker: KafkaBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = filled(kafka_broker)
+    bounds = Cluster.bounds
+
+    def then_more(self: Cluster, *given: Any) -> dict[int, tuple[int, int]]:
+        found = bounds(self, *given)
+        kafka_broker.send(topic, [(None, value(100))])
+        return found
+
+    monkeypatch.setattr(Cluster, "bounds", then_more)
+    assert read(kafka_broker, topic, tmp_path) == [0, 1, 2, 3, 4, 5]
+
+
+# Values that are no JSON
+
+PLACES = ["file", "offset", "seq"]
+
+
+COLUMNS = (Column("ID", SqlType(Kind.STRING), key=1), Column("NAME", STRING), Column("AMOUNT", STRING))
+DELIMITED: Any = {"input_format": "delimitedtext", "definitions": {"GG.TCUSTORD": TableDef("GG.TCUSTORD", COLUMNS)}}
+
+
+@pytest.mark.parametrize("name", ["xml", "avro_row", "avro_op"])
+def test_values_that_follow_each_other(name: str, kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    write_lines(tmp_path / "in.json", [operation(number) for number in range(4)])
+    run_ggfmt([tmp_path / "in.json"], tmp_path / name, f"gg.handler.j.format={name}")
+    whole = content(tmp_path / name, "j")
+    topic = kafka_broker.topic(1)
+    kafka_broker.send(topic, [(None, None), (None, whole), (None, b""), (None, whole)])
+    (tmp_path / "file").write_bytes(whole + b"\n" * (name == "xml") + whole)
+    given: Any = {"input_format": name}
+    if name != "xml":
+        given["definitions"] = tmp_path / name / "dirdef"
+    of_file = ggfmt.scan(tmp_path / "file", **given).read_all()
+    of_topic = ggfmt.scan(f"{kafka_broker.address}/{topic}", **given).read_all()
+    assert of_topic.num_rows == 8
+    assert of_topic.drop_columns(PLACES).equals(of_file.drop_columns(PLACES))
+
+
+def test_one_avro_container(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    write_lines(tmp_path / "in.json", [operation(number) for number in range(4)])
+    run_ggfmt([tmp_path / "in.json"], tmp_path / "avro", "gg.handler.j.format=avro_op_ocf")
+    topic = kafka_broker.topic(1)
+    kafka_broker.send(topic, [(None, content(tmp_path / "avro", "j"))])
+    assert read(kafka_broker, topic, tmp_path) == [0, 1, 2, 3]
+    kafka_broker.send(topic, [(None, content(tmp_path / "avro", "j"))])
+    found = refused(kafka_broker, topic, tmp_path)
+    assert (found.code, found.span.message) == ("GG321", 1)
+    assert read(kafka_broker, f"{topic}?from=1", tmp_path) == [0, 1, 2, 3]
+
+
+def test_delimited_text(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    write_lines(tmp_path / "in.json", [operation(number) for number in range(4)])
+    run_ggfmt([tmp_path / "in.json"], tmp_path / "text", "gg.handler.j.format=delimitedtext")
+    lines = content(tmp_path / "text", "j").splitlines()
+    topic = kafka_broker.topic(1)
+    kafka_broker.send(topic, [(None, None), *((None, line) for line in lines[:2]), (None, lines[2] + b"\n" + lines[3])])
+    found: list[Any] = [address_of(kafka_broker, topic)]
+    run_ggfmt(found, tmp_path / "out", *JSON_LINES, **DELIMITED)
+    assert [row["after"]["ID"] for row in map(json.loads, content(tmp_path / "out", "j").splitlines())] == list("0123")
+    kafka_broker.send(topic, [(None, b"?\x01GG.TCUSTORD"), (None, lines[0])])
+    with pytest.raises(Abend) as caught:
+        run_ggfmt(found, tmp_path / "again", *JSON_LINES, **DELIMITED)
+    span = caught.value.diagnostics[0].span
+    assert (span.file, span.message) == (f"{found[0]}/0", 4)
+
+
+VALUE = {"type": "record", "name": "Value", "fields": [{"name": "ID", "type": "long"}]}
+SCHEMA = {
+    "type": "record",
+    "name": "Envelope",
+    "namespace": "s.public.orders",
+    "fields": [
+        {"name": "before", "type": ["null", VALUE]},
+        {"name": "after", "type": ["null", "Value"]},
+        {"name": "op", "type": "string"},
+        {"name": "ts_ms", "type": ["null", "long"]},
+        {
+            "name": "source",
+            "type": {
+                "type": "record",
+                "name": "Source",
+                "fields": [{"name": name, "type": "string"} for name in ("connector", "db", "schema", "table")],
+            },
+        },
+    ],
+}
+
+
+def in_wire_format(number: int) -> bytes:
+    stream = io.BytesIO()
+    source = {"connector": "postgresql", "db": "d", "schema": "public", "table": "orders"}
+    row = {"before": None, "after": {"ID": number}, "op": "c", "ts_ms": number, "source": source}
+    fastavro.schemaless_writer(stream, fastavro.parse_schema(SCHEMA), row)
+    return b"\0\0\0\0\7" + stream.getvalue()
+
+
+def test_the_wire_format_of_confluent(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    topic = kafka_broker.topic(1)
+    kafka_broker.send(topic, [(None, in_wire_format(number)) for number in range(5)])
+    (tmp_path / "7.avsc").write_text(json.dumps(SCHEMA))
+    given: Any = {"input_format": "debezium_avro", "schemaRegistryDirectory": str(tmp_path)}
+    found = ggfmt.scan(f"{kafka_broker.address}/{topic}", "public.orders", **given).read_all()
+    assert [row["ID"] for row in found.column("after").to_pylist() if row is not None] == [0, 1, 2, 3, 4]
+    kafka_broker.send(topic, [(None, value(1))])
+    with pytest.raises(Abend) as caught:
+        ggfmt.scan(f"{kafka_broker.address}/{topic}", **given)
+    assert (caught.value.diagnostics[0].code, caught.value.diagnostics[0].span.message) == ("GG321", 5)
+
+
+# Checkpoints
+
+
+def test_a_checkpoint_has_the_offsets(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    topic = kafka_broker.topic(2)
+    seen: Any = {"checkpoint": str(tmp_path / "seen")}
+    output = tmp_path / "out"
+
+    def again() -> list[int]:
+        run_ggfmt([address_of(kafka_broker, topic)], output, *JSON_LINES, **seen)
+        return ids(output)
+
+    kafka_broker.send(topic, [(None, value(0))], partition=0)
+    assert again() == [0]
+    transaction(kafka_broker, topic, range(10, 12), "abort")
+    kafka_broker.send(topic, [(None, value(1))], partition=1)
+    assert again() == [0, 1]
+    before = manifest(output)["run"]
+    assert again() == [0, 1]
+    assert manifest(output)["run"] == before
+    file = write_lines(tmp_path / "in.json", [operation(5)])
+    run_ggfmt([file, address_of(kafka_broker, topic)], output, *JSON_LINES, **seen)
+    assert ids(output) == [0, 1, 5]
+    kafka_broker.send(topic, [(None, value(2))], partition=0)
+    run_ggfmt([address_of(kafka_broker, f"{topic}?from=0"), file], output, *JSON_LINES, **seen)
+    assert ids(output) == [0, 1, 5, 2]
+
+
+def test_a_failed_run_leaves_its_range_to_the_next(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    topic = filled(kafka_broker, 2)
+    target = tmp_path / "out"
+    seen: Any = {"checkpoint": str(tmp_path / "seen")}
+    address: Any = f"{kafka_broker.address}/{topic}"
+    run_ggfmt([address], target, *JSON_LINES, **seen)
+    kafka_broker.send(topic, [(None, value(2)), (None, b"bad")])
+    for _ in range(2):
+        with pytest.raises(Abend) as caught:
+            run_ggfmt([address], target, *JSON_LINES, **seen)
+        assert caught.value.diagnostics[0].span.message == 3
+    run_ggfmt([address], target, *JSON_LINES, **seen, quarantine=True)
+    assert ids(target) == [0, 1, 2]
+
+
+def test_a_topic_that_was_made_again_is_an_error(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    from confluent_kafka.admin import AdminClient
+
+    topic = filled(kafka_broker)
+    seen: Any = {"checkpoint": str(tmp_path / "seen")}
+    address: Any = f"{kafka_broker.address}/{topic}"
+    run_ggfmt([address], tmp_path / "out", *JSON_LINES, **seen)
+    admin = AdminClient({"bootstrap.servers": kafka_broker.brokers})
+    admin.delete_topics([topic])[topic].result(20)
+    kafka_broker.topic(1, topic)
+    kafka_broker.send(topic, [(None, value(9))])
+    with pytest.raises(UsageError) as caught:
+        run_ggfmt([address], tmp_path / "out", *JSON_LINES, **seen)
+    assert caught.value.diagnostics[0].code == "GG579"
+    assert "another topic of that name" in str(caught.value)
+
+
+# Commands
+
+
+def test_rows_of_a_topic_with_several_partitions(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    topic = kafka_broker.topic(3)
+    source = {"connector": "postgresql", "db": "d", "schema": "public", "table": "orders"}
+    messages: list[tuple[bytes | None, bytes | None]] = []
+    for number in range(300):
+        row = {"ID": number % 20, "N": number}
+        event = {"before": None, "after": row, "op": "c" if number < 20 else "u", "source": source, "ts_ms": number}
+        messages.append((json.dumps({"ID": row["ID"]}).encode(), json.dumps(event).encode()))
+    messages.append((b'{"ID": 3}', None))
+    kafka_broker.send(topic, messages)
+    ggfmt.consolidate(f"{kafka_broker.address}/{topic}", tmp_path / "rows", to="parquet", master="none[1]")
+    (file,) = (tmp_path / "rows").rglob("*.parquet")
+    rows = parquet.read_table(file).to_pylist()
+    assert sorted((row["ID"], row["N"]) for row in rows) == [(number, 280 + number) for number in range(20)]
+
+
+def test_scan_has_the_messages_for_as_long_as_its_reader(kafka_broker: KafkaBroker, temporary: Path) -> None:
+    reader = ggfmt.scan(f"{kafka_broker.address}/{filled(kafka_broker)}")
+    assert len(os.listdir(temporary)) == 1
+    assert reader.read_all().num_rows == 6
+    del reader
+    gc.collect()
+    assert os.listdir(temporary) == []
+    with pytest.raises(UsageError):
+        ggfmt.scan(f"{kafka_broker.address}/{filled(kafka_broker)}", schema="nothing string")
+
+
+def test_preview_and_dry_run_read_little(
+    kafka_broker: KafkaBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = filled(kafka_broker, 30_000, 2)
+    taken = []
+    take = Cluster.take
+
+    def counting(self: Cluster, part: Any) -> Any:
+        found = take(self, part)
+        taken.append(len(found))
+        return found
+
+    monkeypatch.setattr(Cluster, "take", counting)
+    ended = call("preview", f"{kafka_broker.address}/{topic}", *JSON)
+    assert ended.exit_code == 0, ended.output
+    assert "GG.TCUSTORD" in ended.output
+    assert sum(taken) < 12_000
+    taken.clear()
+    address = f"{kafka_broker.address}/{topic}"
+    ended = call("run", address, *JSON, "-o", tmp_path / "out", "--dry-run", "--master", "none")
+    assert ended.exit_code == 0, ended.output
+    assert f"{address}/1" in ended.output
+    assert sum(taken) <= 12_000
+    assert "GG.TCUSTORD" in call("schema", address, "--kind", "json").output
+
+
+def test_workers_of_a_cluster_need_a_staging_directory(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    ended = call("run", f"{kafka_broker.address}/t", *JSON, "-o", tmp_path / "out", "--master", "spark://h:7077")
+    assert codes(ended) == ["GG518"]
+    staging = tmp_path / "staging"
+    staging.mkdir()
+    result = ggfmt.convert(
+        f"{kafka_broker.address}/{filled(kafka_broker)}", to="json", output=tmp_path / "out", master="none[1]",
+        staging=staging,
+    )  # fmt: skip
+    assert result.totals["operations_read"] == 6
+    assert os.listdir(staging) == []
+    ended = call("run", f"{kafka_broker.address}/{filled(kafka_broker)}", *JSON, "--staging", tmp_path / "none", "-o",
+                 tmp_path / "other", "--master", "none")  # fmt: skip
+    assert codes(ended) == ["GG518"]
+
+
+def test_a_broker_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ggfmt.kafka.consume.SECONDS", 0.5)
+    ended = call("run", "kafka://127.0.0.1:1/t", *JSON, "-o", tmp_path / "out", "--master", "none")
+    assert codes(ended) == ["GG571"]
+    assert not (tmp_path / "out").exists() or not os.listdir(tmp_path / "out")
+
+
+def test_the_options_of_an_address() -> None:
+    address = "kafka://h/a,b.*?from=5&to=end&partitions=3,0-1"
+    wanted = TopicRange.of(address)
+    assert (wanted.address, wanted.start, wanted.end) == (parse_address(address), 5, "end")
+    assert wanted.partitions == [0, 1, 3]
