@@ -52,6 +52,7 @@ from ggfmt.cli.typer_commands import COMMON as COMMON_OPTIONS
 from ggfmt.config.event_handlers import COMMON_EVENT, EVENT_HANDLER_TYPES, TARGETS
 from ggfmt.config.goldengate_keys import ADAPTER_FORMATS, GOLDENGATE_FORMATS
 from ggfmt.config.handler_file import handler_file
+from ggfmt.config.handler_options import KafkaOptions
 from ggfmt.config.handler_types import COMMON, HANDLER_TYPES, Formats, PropertySet
 from ggfmt.config.handlers import HandlerOptions, RunOptions, read_configuration
 from ggfmt.definitions import load_definitions
@@ -213,7 +214,7 @@ def _table(headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
 
 def _options(subject: str) -> str:
     """The options of a set or of formats, as `json json_row`: what several formats share is there once."""
-    sets = {"handler": HandlerOptions, "ggfmt": RunOptions}
+    sets = {"handler": HandlerOptions, "kafka": KafkaOptions, "ggfmt": RunOptions}
     if subject in sets:
         return markdown_table(sets[subject])
     names = subject.split()
