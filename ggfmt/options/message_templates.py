@@ -64,6 +64,8 @@ def parse_message_template(template: str) -> tuple[Piece, ...]:
     Raises: InvalidValueError also for a keyword without a value, and for `${null}` beside something else.
     """
     template = Text().parse(template)
+    if not template:
+        raise InvalidValueError("is empty", "write `${emptyString}` for an empty text, or `${null}` for no key")
     known = set(map(str.lower, _KEYWORDS))
     for word, place in keywords(template):
         if word.lower() not in known:

@@ -307,6 +307,8 @@ def test_settings_can_be_sent_to_tasks() -> None:
         ("${primaryKeys[-]}", "it takes 0"),
         ("${token}", "it takes 1"),
         ("${tableName", "not closed"),
+        ("CDATA[]", "is empty"),
+        ("\ud800", "cannot be"),
     ],
 )
 def test_a_template_that_has_no_known_value(template: str, reason: str) -> None:
