@@ -210,7 +210,12 @@ def run_conversion(request: ConvertRequest) -> Result:
 
         planned = as_planned(settings, runner.parallelism)
         return Result(planned.sink.unchanged().report, {}, configuration.diagnostics, planned)
-    done = execute(settings, runner.start, request.progress)
+    if settings.kafka is not None:
+        from ggfmt.sinks.kafka.run import execute as send
+
+        done = send(settings, runner.start, request.progress)
+    else:
+        done = execute(settings, runner.start, request.progress)
     return Result(done.report, done.manifests, configuration.diagnostics, topics=done.topics)
 
 

@@ -163,12 +163,13 @@ def _watched(part: Range) -> Range:
 def source_of(input_format: str, options: Mapping[str, str]) -> WriterSettings:
     """Return the settings in options that Spark has made lower case. Raises: UsageError GG531 for an unknown one."""
     reader_of(input_format)  # raises for an unknown format
-    names = {spec.name.lower(): spec.name for spec in FORMATS[input_format].options.specs()}
+    specs = FORMATS[input_format].options.specs()
+    names = {name.lower(): spec.name for spec in specs for name in (*spec.aliases, spec.name)}
     given = {}
     for name, value in options.items():
         if name.lower() not in names:
             help = (
-                suggestion(name, [*OPTIONS, *names.values()])
+                suggestion(name, [*OPTIONS, *(spec.name for spec in specs)])
                 or f"to list the properties, run `ggfmt options {input_format}`"
             )
             raise frame_error(f"`{name}` is not an option of a frame, and not a property of `{input_format}`", help)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.kafka.client import SECONDS, ClientSettings, kafka_error, kafka_errors_stop
+from ggfmt.kafka.consume import Cluster, Partition
 
 if TYPE_CHECKING:
     from confluent_kafka import Producer
@@ -171,8 +172,6 @@ def read_records(settings: ClientSettings, job: str | None, since: int = 0) -> t
 
     Transactions of other jobs may hide what follows them: wait for their end. Abend GG571 if one does not end.
     """
-    from confluent_kafka import KafkaError, KafkaException, TopicPartition
-
     (end,) = ends(settings, [(STATE_TOPIC, 0)])
     limit = time.monotonic() + 1.5 * TRANSACTION_SECONDS
     while ends(settings, [(STATE_TOPIC, 0)], committed=True)[0] < end:
@@ -182,24 +181,17 @@ def read_records(settings: ClientSettings, job: str | None, since: int = 0) -> t
             raise Abend(Diagnostic("GG571", message, Span(file=settings.shown), help))
         time.sleep(0.05)
     found: dict[str, bytes] = {}
-    consumer = settings.consumer(auto_offset_reset="earliest")
+    cluster = Cluster(settings)
     try:
-        with kafka_errors_stop(settings.shown):
-            consumer.assign([TopicPartition(STATE_TOPIC, 0, since)])
-            while since < end:
-                item = consumer.poll(SECONDS)
-                if item is None:
-                    raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "the records of the job do not arrive"))
-                error = item.error()
-                if error is not None:
-                    if error.code() != KafkaError._PARTITION_EOF:
-                        raise KafkaException(error)
-                    break
+        first = cluster.bounds(STATE_TOPIC, [0])[0][0]
+        part = Partition(STATE_TOPIC, 0, max(first, since), end, f"{settings.shown}/{STATE_TOPIC}", max(first, since))
+        while messages := cluster.take(part):
+            for item in messages:
                 name, value = (item.key() or b"").decode(errors="replace"), item.value()
                 if value is not None and (job is None or name == job or name.startswith((f"{job}/", f"{job}#"))):
                     found[name] = value
     finally:
-        consumer.close()
+        cluster.close()
     return _joined(found), end
 
 

@@ -6,7 +6,7 @@ import logging
 import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from ggfmt import signals
+from ggfmt import engine, signals
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.commit.commit import CommitPart, commit, write_errors_stop
 from ggfmt.commit.names import counted
@@ -39,8 +39,8 @@ from ggfmt.kafka.request import KafkaRequest
 from ggfmt.location import Location, StoreAddress
 from ggfmt.options.templates import TABLE_NAMES, TableName
 from ggfmt.reading.content import examine
-from ggfmt.reading.progress import SENDING
-from ggfmt.reading.runner import InProcess
+from ggfmt.reading.progress import SENDING, ProgressCallback
+from ggfmt.reading.runner import InProcess, Runner
 from ggfmt.sinks.kafka.send import (
     Pair,
     PartitionRecord,
@@ -87,6 +87,13 @@ class TopicPlan:
     totals: TopicTotals
     limit: int | None
     is_new: bool
+
+
+def execute(
+    settings: RunSettings, start: Callable[[], AbstractContextManager[Runner]], progress: ProgressCallback | None = None
+) -> RunResult:
+    """Send the messages of a run; arguments and errors as of `engine.execute`."""
+    return engine.execute(settings, KafkaSink(settings), start, progress)
 
 
 class KafkaSink(MessageSink):

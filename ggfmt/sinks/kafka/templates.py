@@ -28,7 +28,7 @@ from ggfmt.formats.goldengate.metacolumns import MetaColumn
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.writing import MetaValues
 from ggfmt.java.text import InvalidValueError, TimeLimitError, time_limit, visible
-from ggfmt.model.change import OP_TYPES, ChangeBatch
+from ggfmt.model.change import OP_TYPES, ChangeBatch, OpType
 from ggfmt.model.table import TableDef
 from ggfmt.options.message_templates import of_one_operation, parse_message_template
 from ggfmt.options.templates import (
@@ -154,7 +154,7 @@ class Addressing:
     """The addresses of the operations of one table definition.
 
     A delete has the values of its before image, any other operation those of the after image. Absent metadata is an
-    empty text, and so is a NULL or missing value in `${primaryKeys}`.
+    empty text, and so is NULL in `${primaryKeys}`.
     """
 
     def __init__(self, table: TableDef, settings: AddressSettings, clock: Clock) -> None:
@@ -203,8 +203,21 @@ class Addressing:
         if piece.keyword == "primaryKeys" and not self._table.primary_keys:
             message = "`${primaryKeys}` has no value, because the table has no primary key"
             raise InvalidValueError(message, "define one with `--definitions`, or write another key, such as `${null}`")
+        if piece.keyword == "primaryKeys":
+            self._check_keys(batch)
         values = self._values.of(_meta_column(piece), batch)
         return values if isinstance(values, str) else join([values])
+
+    def _check_keys(self, batch: ChangeBatch) -> None:
+        """Raise RowErrors for operations that show no value of a key column: their order could not be kept."""
+        for name in self._table.primary_keys:
+            present = batch.row_column(self._table.column_names.index(name)).present
+            lacking = None if present is None else pc.and_not(pc.not_equal(batch.op, OpType.TRUNCATE.value), present)
+            if lacking is not None and lacking.true_count:
+                message = (
+                    f"`${{primaryKeys}}` has no value, because the operation does not show the key column `{name}`"
+                )
+                raise _errors(batch, message, "write another key, such as `${null}`", rows_where(lacking))
 
     def _column(self, piece: ColumnValue, batch: ChangeBatch) -> pa.StringArray:
         name = piece.column_of(self._table.full_name)

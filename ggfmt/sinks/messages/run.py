@@ -64,10 +64,6 @@ def execute(
 
 
 def sink_of(settings: RunSettings) -> MessageSink:
-    if settings.kafka is not None:
-        from ggfmt.sinks.kafka.run import KafkaSink
-
-        return KafkaSink(settings)
     return (_StreamSink if settings.output == STREAM else MessageSink)(settings)
 
 

@@ -467,7 +467,7 @@ def test_a_checkpoint_of_another_time_is_refused(place: Place) -> None:
         ({"job": None, "checkpoint": "c"}, "`checkpoint` needs the name of the job"),
         ({"job": "a/b"}, "`a/b` is no name of a job"),
         ({"create_topics": "0"}, "needs a number of partitions"),
-        ({"settings": {"gg.handler.k.type": "hdfs"}}, "is none of"),
+        ({"settings": {"gg.handler.k.type": "hdfs"}}, "other handlers have no topics of Kafka"),
     ],
 )
 def test_what_does_not_go_with_topics_is_refused(place: Place, options: dict[str, Any], message: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from oracle import PlainColumn, PlainOperation, PlainTable, row_image
 from strategies import Changes, examples, make_batch, operations, slice_batch, table_def
@@ -34,6 +34,10 @@ Keyword = tuple[str, Show]  # how a template has it, and its text
 
 def joined_keys(table: PlainTable, operation: PlainOperation) -> str:
     return "_".join(row_image(operation).get(name) or "" for name in table.keys)
+
+
+def shows_key(table: PlainTable, operation: PlainOperation) -> bool:
+    return operation.op == "T" or row_image(operation).keys() >= set(table.keys)
 
 
 def first_token(*names: str) -> Show:
@@ -122,7 +126,9 @@ def cases(draw: st.DrawFn) -> tuple[Changes, Keyword]:
     drawn = draw(st.recursive(ATOMS, wrappers, max_leaves=4)) + draw(st.sampled_from([[], [PRIMARY]]))
     tokens = st.dictionaries(st.sampled_from(["csn", "L", "xid", "6"]), st.sampled_from(["", "7", "0.1"]), max_size=2)
     known = [replace(operation, tokens=draw(tokens)) for operation in draw(operations(table))]
-    return Changes(table, known, draw(st.booleans())), together(drawn)
+    keyword = together(drawn)
+    assume(PRIMARY[0] not in keyword[0] or all(shows_key(table, operation) for operation in known))
+    return Changes(table, known, draw(st.booleans())), keyword
 
 
 @given(cases())
@@ -221,11 +227,19 @@ def test_a_key_update_that_became_a_delete_and_an_insert_has_both_keys() -> None
     assert found.keys is not None and found.keys.to_pylist() == ["WILL", "JANE"]
 
 
-def test_a_key_value_that_is_null_or_missing_is_empty() -> None:
-    table = PlainTable("GG.T", (PlainColumn("A", "string", 1), PlainColumn("B", "string", 2)))
-    changed = (change("I", None, {"A": None, "B": "1"}), change("I", None, {"B": "1"}), change("T"))
-    keys = of(*changed, table=table, key="${primaryKeys}").keys
-    assert keys is not None and keys.to_pylist() == ["_1", "_1", "_"]
+TWO = PlainTable("GG.T", (PlainColumn("A", "string", 1), PlainColumn("B", "string", 2)))
+
+
+def test_a_key_value_that_is_null_is_empty() -> None:
+    keys = of(change("I", None, {"A": None, "B": "1"}), change("T"), table=TWO, key="${primaryKeys}").keys
+    assert keys is not None and keys.to_pylist() == ["_1", "_"]
+
+
+def test_an_operation_that_does_not_show_its_key_is_refused() -> None:
+    changed = (change("I", None, {"A": "1", "B": "1"}), change("U", {"A": "1", "B": "1"}, {"B": "1"}), change("T"))
+    ((row, message),) = refused(*changed, table=TWO, key="${primaryKeys}")
+    assert row == 1
+    assert "does not show the key column `A`" in message
 
 
 def test_a_table_without_a_primary_key_has_no_value_for_it() -> None:
