@@ -12,7 +12,7 @@ from ggfmt.formats import FORMATS
 
 NAME = '"x.y"."a.b""c"'
 NEEDS_MORE = {"delimitedtext", "delimitedtext_op", "arcion_csv"}  # to be read: definitions
-LEGAL_AVRO = {"avro_row", "avro_op", "avro_row_ocf", "avro_op_ocf"}
+LEGAL_AVRO = {"avro_row", "avro_op", "avro_row_ocf", "avro_op_ocf", "kafkaconnect_avro"}
 WRITTEN = [name for name, format in FORMATS.items() if format.writes is not None and name not in NEEDS_MORE]
 
 

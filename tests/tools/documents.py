@@ -95,7 +95,11 @@ _GENERATED = re.compile(r"(<!-- generated: (.+?) -->\n)(.*?)(<!-- /generated -->
 _SHELL = re.compile(r"^```bash\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _MANUAL = datetime(2015, 9, 18, 13, 39, 35, 447000)
 _TABLE = "GG.TCUSTORD"
-_SHOWN_AS = {"qlik_avro": "qlik_json", "debezium_avro": "debezium_json"}  # in binary, the same members as in JSON
+_SHOWN_AS = {
+    "qlik_avro": "qlik_json",
+    "debezium_avro": "debezium_json",
+    "kafkaconnect_avro": "kafkaconnect_json",
+}  # in binary, the same members as in JSON
 _SHOWN = {"cdl_json": 1, "kafkaconnect_json": 1}  # messages in the formats of other systems, if not three
 _FORMAT_OF_TYPE = {
     Formats.DEFAULT: "delimited text by default",

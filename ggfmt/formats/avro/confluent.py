@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.diagnostics.diagnostic import Diagnostic, without_credentials
 from ggfmt.java.text import InvalidValueError
-from ggfmt.kafka.registry import SchemaRegistry, is_url
+from ggfmt.kafka.registry import ENVIRONMENT, SchemaRegistry, is_url
 from ggfmt.model.table import TableDef
 from ggfmt.options.spec import Options, choice, option
 from ggfmt.options.value_types import Pairs, Text
@@ -47,9 +47,22 @@ class SchemaIds(Pairs):
         return pairs
 
 
+class RegistryPlace(Text):
+    """The URL of a registry, or a directory."""
+
+    legal = "the URL of a registry without a user, or a directory"
+
+    def parse(self, text: str) -> str:
+        value = super().parse(text)
+        if is_url(value) and without_credentials(value) != value:
+            help = f"set the environment variable `{ENVIRONMENT}BASIC_AUTH_USER_INFO` to `USER:PASSWORD`"
+            raise InvalidValueError("cannot have a user or a password", help)
+        return value
+
+
 def schema_registry_option() -> str:
     return option(
-        Text(),
+        RegistryPlace(),
         "",
         "The schemas for Confluent's framing: the URL of a registry, or a local directory with files `<id>.avsc`.",
         aliases=("schemaRegistryDirectory",),
@@ -166,3 +179,8 @@ def datum_error(number: int) -> Diagnostic:
     return Diagnostic(
         "GG319", f"the bytes are not a message of schema {number}, or the message is incomplete", help=_HELP
     )
+
+
+def alone(problem: Diagnostic) -> Diagnostic:
+    """Return the problem of a message whose end is known without its schema."""
+    return replace(problem, help=(problem.help or "").replace(_HELP, "ggfmt skips this message alone"))

@@ -47,7 +47,9 @@ _LINE = re.compile(
     re.DOTALL,
 )
 _START_OF_MESSAGE = re.compile(rb'\s*\{"topic":"(?:[^"\\]|\\.)*","partition":[0-9]+,"offset":[0-9]+,("timestamp")?')
-_TEXTS_ONLY = "dump the topic with a consumer that converts messages to JSON, or read the files of a sink"
+_TEXTS_ONLY = (
+    "read the topic itself, or dump it with a consumer that writes JSON or, for Avro with `--schema-registry`, Base64"
+)
 _LOSES = "`kcat -J` loses the bytes of such messages"
 
 # Keys before a TAB, as `kafka-console-consumer` prints them. A key is one JSON value that is not a change record (a

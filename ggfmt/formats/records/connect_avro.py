@@ -237,7 +237,7 @@ class ConnectAvro(Dialect):
                 yield _joined(held)
                 held = []
             if isinstance(run, Diagnostic):
-                yield replace(run, help="ggfmt skips this message alone")
+                yield confluent.alone(run)
             else:
                 held.append(run)
             number += max(whole, 1)

@@ -1,6 +1,6 @@
 """Dumps of Kafka messages in Confluent's wire format: one JSON object per line, with the value in Base64.
 
-Aiven's sinks and `kafkactl` write such lines. Other dumps lose bytes, or have JSON instead of Avro.
+Sinks write such lines if they encode values. Other dumps lose bytes, or have JSON instead of Avro.
 """
 
 from __future__ import annotations

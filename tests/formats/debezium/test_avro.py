@@ -385,6 +385,13 @@ def test_a_schema_without_a_number_is_a_reject(tmp_path: Path) -> None:
     assert {found.code for _, found in error.value.rows} == {"GG215"}
 
 
+def test_the_url_of_a_registry_has_no_password() -> None:
+    lines = [f"gg.handler.h.format={NAME}", "gg.handler.h.format.schemaRegistry=http://ada:secret@registry"]
+    with pytest.raises(ConfigurationError, match=r"GG103.*GGFMT_SCHEMA_REGISTRY_BASIC_AUTH_USER_INFO") as error:
+        read_configuration([], lines)
+    assert "secret" not in str(error.value)
+
+
 @pytest.mark.parametrize("text", ["S.T=x", "S.T=-1", "S.T=2147483648", "7", "=7"])
 def test_numbers_of_schemas_are_whole_and_of_31_bits(text: str) -> None:
     lines = [f"gg.handler.h.format={NAME}", f"gg.handler.h.format.schemaIds={text}"]

@@ -68,7 +68,9 @@ class FramedReader(AvroReader):
             message = self._message(stream, chunk.data)
             if not isinstance(message, Diagnostic) and stream.tell() != end:
                 message = confluent.datum_error(int.from_bytes(chunk.data[start + 1 : start + 5], "big"))
-            yield from self._take(message, chunk, start, end)
+            yield from self._take(
+                confluent.alone(message) if isinstance(message, Diagnostic) else message, chunk, start, end
+            )
 
     def _take(
         self, message: tuple[Plan, dict[str, Any]] | Diagnostic, chunk: reading.Chunk, start: int, end: int

@@ -102,6 +102,7 @@ def read_anywhere(name: str, data: bytes, source: Any) -> tuple[list[Any], list[
     ]
     events += reader.flush()
     batches = [event for event in events if isinstance(event, ChangeBatch)]
+    assert all("the rest of the file" not in str(event) for event in events)
     rejects = [(event.diagnostic.code, event.diagnostic.span.offset) for event in events if isinstance(event, Reject)]
     return [(batch.table, item) for batch in batches for item in plain_operations(batch)], rejects, dict(reader.others)
 
