@@ -138,7 +138,8 @@ def test_what_is_proposed_is_otherwise_by_default(name: str) -> None:
     (handler,) = read_configuration([str(ROOT / "conf" / f"{name}.properties")]).handlers
     other = {spec.name for spec, _ in handler.handler.non_defaults()}
     other |= {f"format.{spec.name}" for spec, _ in handler.options.non_defaults()}
-    of_goldengate = {"kafkaProducerConfigFile", "topicMappingTemplate", "keyMappingTemplate"}  # ggfmt has none of them
+    # No options of ggfmt, or, for `format`, the choice of one.
+    of_goldengate = {"kafkaProducerConfigFile", "topicMappingTemplate", "keyMappingTemplate", "format"}
     assert {line.partition("=")[0] for line in FORMATS[name].proposed} - of_goldengate == other - {
         "type",
         "mode",
