@@ -54,7 +54,7 @@ PRODUCER_CONFIG = Option(
 STAGING = Option(
     metavar="DIR",
     panel="Kafka",
-    help="A directory for messages on their way to or from Kafka; on a cluster one that all workers reach. Default: a "
+    help="A directory for messages on their way to or from Kafka. On a cluster, all workers must reach it. Default: a "
     "temporary directory.",
 )
 ALLOW_EMPTY = Option(panel="Input", help="Also run without an input file.")

@@ -85,7 +85,8 @@ _DECLARED: dict[str, dict[Severity, str]] = {
         WARNING: "GG317 GG324 GG327 GG328",
     },
     "read-kafka-dumps": {ERROR: "GG320 GG321"},
-    "send-to-kafka": {ERROR: "GG571 GG572 GG573 GG574 GG575 GG576 GG577 GG578 GG579"},
+    "send-to-kafka": {ERROR: "GG571 GG572 GG573 GG574 GG575 GG576 GG577 GG578"},
+    "read-a-topic": {ERROR: "GG579"},
     "fidelity": {ERROR: "GG401 GG405 GG407 GG408 GG409 GG410", WARNING: "GG403 GG404 GG406"},
     "formats": {ERROR: "GG402"},
     "output": {

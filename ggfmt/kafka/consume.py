@@ -13,7 +13,7 @@ from ggfmt.kafka.client import SECONDS, ClientSettings, kafka_error, kafka_error
 if TYPE_CHECKING:
     from confluent_kafka import Message
 
-_FIRST_BATCH, _LARGEST_BATCH = 100, 5000  # messages
+_FIRST_BATCH, _LARGEST_BATCH = 100, 1000  # messages
 _BATCH_BYTES = 8 << 20
 _WAIT_SECONDS = 0.1  # for a full batch: control records and aborted ones use offsets, so it may never be full
 _FETCH_MILLISECONDS = 50  # that a broker waits before it says that a partition has ended

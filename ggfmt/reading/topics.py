@@ -120,7 +120,7 @@ class SpooledInputs:
         ranges = wanted.ranges(cluster, name, bounds)
         problems = []
         for again in self._taken.intersection(shown.values()):
-            message, help = "the partition is an input twice", "name each topic once, or other partitions of it"
+            message, help = "the partition is an input twice", "name each topic once, or different partitions"
             problems.append(Diagnostic("GG571", message, Span(file=again), help))
         self._taken |= set(shown.values())
         for number, (first, end) in bounds.items():
@@ -162,7 +162,7 @@ def _range_problem(shown: str, start: int, first: int, end: int) -> Diagnostic |
     if start < first:
         return lost_messages(shown, start, first)
     if start > end:
-        message = f"offset {start} is behind the end of the partition, {end}"
+        message = f"offset {start} is after the end of the partition, {end}"
         help = "is this another topic of that name? Read it from its beginning, with a new `--checkpoint` or none"
         return Diagnostic("GG579", message, Span(file=shown), help)
     return None

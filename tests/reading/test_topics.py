@@ -167,7 +167,7 @@ def test_a_range_by_time(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
         ("{topic}?partitions=2-1", "GG571", "`partitions` cannot be"),
         ("{topic}?partitions=0,3", "GG579", "no partition 3"),
         ("{topic}?from=4&to=2", "GG571", "`to` is before `from`"),
-        ("{topic}?from=7", "GG579", "offset 7 is behind the end of the partition, 6"),
+        ("{topic}?from=7", "GG579", "offset 7 is after the end of the partition, 6"),
         ("{topic}x", "GG572", "did you mean `{topic}`?"),
         ("nothing.*", "GG572", "the topic does not exist"),
         ("", "GG571", "names no topic"),
