@@ -9,11 +9,13 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import fastavro
+import msgspec
 import pyarrow.parquet as parquet
 import pytest
 from command_line import JSON, call, codes
@@ -25,8 +27,11 @@ import ggfmt
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, GgfmtError, UsageError
 from ggfmt.kafka.address import parse_address
 from ggfmt.kafka.consume import Cluster
+from ggfmt.location import Location
 from ggfmt.model.table import STRING, Column, Kind, SqlType, TableDef
-from ggfmt.reading.topics import TopicRange
+from ggfmt.reading.checkpoint import Checkpoint, ProcessedInput
+from ggfmt.reading.listing import list_inputs
+from ggfmt.reading.topics import SpooledInputs, TopicRange
 
 
 @pytest.fixture(autouse=True)
@@ -403,6 +408,27 @@ def test_a_topic_that_was_made_again_is_an_error(kafka_broker: KafkaBroker, tmp_
         run_ggfmt([address], tmp_path / "out", *JSON_LINES, **seen)
     assert caught.value.diagnostics[0].code == "GG579"
     assert "another topic of that name" in str(caught.value)
+
+
+def test_the_ranges_of_an_interrupted_run_are_read_again_and_no_others(
+    kafka_broker: KafkaBroker, tmp_path: Path
+) -> None:
+    topic = filled(kafka_broker, 12, 2)
+    address = address_of(kafka_broker, topic)
+    seen = tmp_path / "seen"
+    first: Any = f"{address}?partitions=0&to=1"
+    run_ggfmt([first], tmp_path / "out", *JSON_LINES, checkpoint=str(seen))
+    checkpoint = Checkpoint(Location.of(str(seen)))
+    ends, begun = checkpoint.offsets(None)
+    assert (ends, begun) == ({f"{address}/0": 1}, None)
+    only = [msgspec.to_builtins(ProcessedInput(f"{address}/{n}", 3, None, None, "", False, start=n)) for n in (0, 1)]
+    ends, begun = checkpoint.offsets(only)
+    with ExitStack() as held:
+        files = list_inputs([address], spooled=SpooledInputs(held, ends=ends, begun=begun))
+        assert [(file.shown, file.offsets) for file in files] == [(f"{address}/0", (0, 3)), (f"{address}/1", (1, 3))]
+        assert [file.shown for file in checkpoint.choose(files, only=only).files] == [f"{address}/0", f"{address}/1"]
+        with pytest.raises(UsageError, match="no longer among the inputs"):
+            checkpoint.choose(files[:1], only=only)
 
 
 # Commands
