@@ -1,6 +1,6 @@
 """Topics of Kafka as inputs: a range of each partition, in a file for as long as a command runs.
 
-The end of the range is fixed at the start: the last stable offset. The first value of a topic decides what its files
+The end of the range is fixed at the start: the last stable offset. The first values of a topic decide what its files
 are. Values in JSON become lines with the whole message, as dumps have them (`formats.json.dumps`); bytes that are not
 UTF-8 are there in Base64, for the rejects. All other values follow each other as in a file of their format.
 """
@@ -12,6 +12,7 @@ import logging
 import os
 import re
 from array import array
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -352,11 +353,11 @@ class _Values:
 
     def _bytes(self, messages: Sequence[Any]) -> bytes:
         if self.kind.value is None:
-            first = next((value for message in messages if (value := message.value())), None)
-            if first is None:
+            kinds = [kind_of(value) for message in messages if (value := message.value())]
+            if not kinds:
                 self.kind.skipped += len(messages)
                 return b""
-            self.kind.value = kind_of(first)
+            self.kind.value = Counter(kinds).most_common(1)[0][0]  # the first value may be a bad one
         return self._lines(messages) if self.kind.value is ValueKind.JSON else self._joined(messages, self.kind.value)
 
     def _joined(self, messages: Sequence[Any], kind: ValueKind) -> bytes:
@@ -369,7 +370,7 @@ class _Values:
                 continue
             other = kind_of(value) if kind in (ValueKind.CONFLUENT, ValueKind.CONTAINER) or value[0] == 0 else kind
             if other is not kind or (kind is ValueKind.CONTAINER and self.size):
-                what = f"the value is {other.value}, and the first value of the topic is {kind.value}"
+                what = f"the value is {other.value}, and the first values of the topic are {kind.value}"
                 if other is kind:
                     what = "the value is an Avro container after another, and ggfmt reads one of a partition in a run"
                 place = Span(file=self.part.shown, message=message.offset())

@@ -134,6 +134,16 @@ def test_bad_values_are_rejected_at_their_place_with_all_bytes(kafka_broker: Kaf
     assert json.loads(rejects[1].record)["value"] == "no JSON"
 
 
+@pytest.mark.parametrize("first", [b"no JSON", b"\0\xff", b"Obj\1", b'"text"'])
+def test_a_bad_first_value_is_one_reject(first: bytes, kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    topic = kafka_broker.topic(1)
+    kafka_broker.send(topic, [(None, None), (None, first), (None, value(1, NAME="x" * 400_000)), (None, value(2))])
+    given = {"to": "json", "output": tmp_path / "out", "master": "none[1]", "on_reject": "quarantine"}
+    result = ggfmt.convert(address_of(kafka_broker, topic), **given)  # type: ignore[arg-type]
+    assert [reject.offset for reject in result.rejects] == [1]
+    assert result.totals["operations_read"] == 2
+
+
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
