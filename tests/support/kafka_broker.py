@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
+import importlib.util
 import socket
 import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,16 +14,29 @@ from pathlib import Path
 
 import pytest
 
-PROGRAM = shutil.which("noida-db", path=str(Path(sys.executable).parent))
+_PACKAGE = importlib.util.find_spec("noida_db")
+PROGRAM = Path(_PACKAGE.origin).with_name("noida-db") if _PACKAGE is not None and _PACKAGE.origin else None
 _START_SECONDS = 30.0
 
 
 @dataclass
 class KafkaBroker:
-    """A running broker; `brokers` is what clients take as `bootstrap.servers`."""
+    """A running broker; `brokers` is what clients take as `bootstrap.servers`.
+
+    It writes its data to files each second: a kill loses what is newer.
+    """
 
     port: int
+    directory: Path
     process: subprocess.Popen[bytes]
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def restart(self) -> None:
+        """Start the broker again after `kill`, with what it has written to files."""
+        self.process = _start(self.port, self.directory)
 
     @property
     def brokers(self) -> str:
@@ -95,15 +107,27 @@ def running_broker(directory: Path) -> Iterator[KafkaBroker]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
-    command = [PROGRAM, "start", "--only", "kafka", "--kafka-port", str(port), "--data-dir", str(directory / "data")]
-    with (directory / "broker.log").open("wb") as log:
+    broker = KafkaBroker(port, directory, _start(port, directory))
+    try:
+        yield broker
+    finally:
+        broker.kill()
+
+
+def _start(port: int, directory: Path) -> subprocess.Popen[bytes]:
+    assert PROGRAM is not None
+    PROGRAM.chmod(0o755)  # which the command of the wheel does, too; a kill of that would leave this one
+    options = ("--only", "kafka", "--kafka-port", str(port), "--data-dir", str(directory / "data"))
+    command = [str(PROGRAM), "start", *options]
+    with (directory / "broker.log").open("ab") as log:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=directory)
     try:
         _wait_until_it_answers(port, process)
-        yield KafkaBroker(port, process)
-    finally:
+    except BaseException:
         process.kill()
         process.wait()
+        raise
+    return process
 
 
 def _wait_until_it_answers(port: int, process: subprocess.Popen[bytes]) -> None:
