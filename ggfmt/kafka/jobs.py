@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
@@ -20,7 +20,7 @@ from ggfmt.kafka.client import SECONDS, ClientSettings, kafka_error, kafka_error
 from ggfmt.kafka.consume import Cluster, Partition
 
 if TYPE_CHECKING:
-    from confluent_kafka import Producer
+    from confluent_kafka import KafkaException, Producer
 
 STATE_TOPIC = "ggfmt.state"
 TRANSACTION_SECONDS = 60  # after which the cluster ends the transaction of a producer that is gone
@@ -55,21 +55,36 @@ class Transactions:
             self._producer.init_transactions(SECONDS)
 
     @contextmanager
-    def _errors(self) -> Iterator[None]:
+    def _errors(self, topic: str | None = None) -> Iterator[None]:
         from confluent_kafka import KafkaError, KafkaException
 
         try:
             yield
         except KafkaException as error:
-            found = error.args[0]
-            if found.code() in (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED):
+            cause = self._cause(error)
+            self._open &= not cause.args[0].fatal()
+            fencing = KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED
+            if cause.args[0].code() in fencing:
                 raise Fenced from None
-            raise Abend(kafka_error(error, self._shown)) from None
+            raise Abend(kafka_error(cause, self._shown if topic is None else f"{self._shown}/{topic}")) from None
+
+    def _cause(self, error: KafkaException) -> KafkaException:
+        """Return why the producer has failed for good, if an error says only that it has."""
+        from confluent_kafka import KafkaError, KafkaException
+
+        if error.args[0].code() == KafkaError._FATAL:
+            try:
+                self._producer.abort_transaction(SECONDS)
+            except KafkaException as cause:
+                return cause
+        return error
 
     def send(self, topic: str, partition: int, messages: list[Message]) -> None:
         """Add messages to the open transaction. The caller ends it before the queue is full."""
+        from confluent_kafka import KafkaException
+
         producer = self._producer
-        with self._errors():
+        with self._errors(topic):
             if not self._open:
                 producer.begin_transaction()
                 self._open = True
@@ -77,8 +92,7 @@ class Transactions:
                 for message in messages:
                     producer.produce(topic, partition=partition, **message)
             elif producer.produce_batch(topic, messages, partition) != len(messages):
-                failed = next(message["_error"] for message in messages if "_error" in message)
-                raise Abend(Diagnostic("GG571", f"Kafka: {failed}", Span(file=f"{self._shown}/{topic}")))
+                raise KafkaException(next(message["_error"] for message in messages if "_error" in message))
             producer.poll(0)
 
     def flush(self) -> None:
@@ -111,21 +125,15 @@ class Transactions:
                     if not found.retriable() or time.monotonic() > limit:
                         raise
 
-    def abort(self) -> None:
+    def close(self) -> None:
         """End an open transaction without its messages, as far as the cluster can be reached."""
         from confluent_kafka import KafkaException
 
-        if self._open:
-            try:
+        with suppress(KafkaException):  # then the cluster ends it, or the next producer of this id
+            if self._open:
                 self._producer.purge()
                 self._producer.abort_transaction(SECONDS)
-            except KafkaException:
-                pass  # the cluster ends it, or the next producer of this id
-        self._open = False
-
-    def close(self) -> None:
-        self.abort()
-        del self._producer
+        del self._producer  # its `close` would warn of an open transaction
 
 
 def make_state_topic(settings: ClientSettings, replication: int = -1) -> None:

@@ -307,6 +307,7 @@ class KafkaSink(MessageSink):
         self._has_begun = True
         _, records = read_run(self.client, self.job_name)
         self._records = partition_records(records, self.job_name, self.record.run)
+        self._check_ends(self._ends(self.record.partitions))
         return fenced
 
     def _check_partitions(self, before: Mapping[str, int], now: Mapping[str, int]) -> None:
@@ -317,6 +318,16 @@ class KafkaSink(MessageSink):
                 )
                 help = "send with another `--job` to a new topic, since this one already has a part of the messages"
                 raise Abend(Diagnostic("GG574", message, Span(file=f"{self.shown}/{topic}"), help))
+
+    def _check_ends(self, ends: Mapping[str, Sequence[int]]) -> None:
+        """Abend GG574 if a partition has fewer messages than this run has sent to it."""
+        for topic, begins in self.record.begins.items():
+            for number, (begin, end) in enumerate(zip(begins, ends[topic], strict=True)):
+                record = self._records.get((topic, number))
+                if end < begin + (0 if record is None else record.messages):
+                    message = f"partition {number} ends before what this run has sent to it: the topic is another one"
+                    help = "a topic was deleted, or the cluster has lost messages: send with another `--job`"
+                    raise Abend(Diagnostic("GG574", message, Span(file=f"{self.shown}/{topic}"), help))
 
     def _ends(self, topics: Mapping[str, int]) -> dict[str, list[int]]:
         pairs = [(topic, number) for topic, count in topics.items() for number in range(count)]
@@ -361,6 +372,7 @@ class KafkaSink(MessageSink):
             of_topic = [self._records.get((topic, number), none) for number in range(count)]
             digests[topic] = [(record.messages, record.digest) for record in of_topic]
         self.record.ends, self.record.digests = self._ends(self.record.partitions), digests
+        self._check_ends(self.record.ends)
         self.record.is_complete = True
         fenced.commit({self.job_name: self.record.encoded()})
 

@@ -1,0 +1,110 @@
+"""Runs to Kafka that are killed, overtaken, or find other topics: each message is there once, in the order of its key.
+
+`kafka_runs` has the consumer, which knows nothing of ggfmt.
+"""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewPartitions
+from kafka_broker import KafkaBroker, kafka_broker
+from kafka_runs import Changes, Found, Point, ended, wait_until_stopped
+
+__all__ = ["kafka_broker"]
+
+COMMIT = "ggfmt.sinks.kafka.send:_Sender._commit"
+
+
+def test_killed_runs_go_on(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    changes = Changes(tmp_path, 30_000, 5_000)
+    brokers, options = kafka_broker.brokers, ("--create-topics", "3", "--job", changes.schema)
+    seen = [0]
+    for point, code in (
+        (Point(COMMIT, 3), -signal.SIGKILL),  # with an open transaction
+        (Point("ggfmt.kafka.jobs:Transactions.commit", 4, after=True), -signal.SIGKILL),
+        (Point(COMMIT, 2, harm="TERM", pause=0.1), 143),
+    ):
+        assert changes.run(kafka_broker.address, *options, point=point)[0] == code
+        seen.append(Found(brokers, changes.topics).count)
+    assert 0 < seen[1] < seen[2] < seen[3] < changes.count
+    assert changes.run(kafka_broker.address, *options) == (0, "")
+    changes.assert_exact(brokers)
+    assert Found(brokers, changes.topics, "read_uncommitted").count > changes.count
+
+
+def test_of_two_runs_of_a_job_the_newer_one_sends(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    changes = Changes(tmp_path, 6_000, 500)
+    options = ["--create-topics", "3", "--job", changes.schema]
+    older = changes.start(kafka_broker.address, *options, point=Point(COMMIT, 2, harm="STOP", commit=1_000))
+    wait_until_stopped(older)
+    newer = changes.start(kafka_broker.address, *options, point=Point(COMMIT, 2, harm="STOP", commit=1_000))
+    wait_until_stopped(newer)
+    older.send_signal(signal.SIGCONT)
+    code, text = ended(older)
+    assert code == 3
+    assert "GG575" in text
+    newer.send_signal(signal.SIGCONT)
+    assert ended(newer) == (0, "")
+    changes.assert_exact(kafka_broker.brokers)
+
+
+@pytest.mark.parametrize("call", [pytest.param(1, marks=pytest.mark.long), 3])
+def test_a_run_that_wakes_up_after_its_successor_has_ended(
+    kafka_broker: KafkaBroker, tmp_path: Path, call: int
+) -> None:
+    changes = Changes(tmp_path, 6_000, 500)
+    options = ["--create-topics", "3", "--job", changes.schema]
+    older = changes.start(kafka_broker.address, *options, point=Point(COMMIT, call, harm="STOP", commit=1_000))
+    wait_until_stopped(older)
+    assert changes.run(kafka_broker.address, *options) == (0, "")
+    older.send_signal(signal.SIGCONT)
+    code, text = ended(older)
+    assert code == 3
+    assert "GG575" in text
+    changes.assert_exact(kafka_broker.brokers)
+
+
+def test_a_changed_number_of_partitions(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    changes = Changes(tmp_path, 3_000, 500)
+    options = ["--create-topics", "3", "--job", changes.schema]
+    changes.run(kafka_broker.address, *options, point=Point(COMMIT, 2, commit=1_000))
+    admin = AdminClient({"bootstrap.servers": kafka_broker.brokers})
+    admin.create_partitions([NewPartitions(changes.topics[0], 5)])[changes.topics[0]].result(10)
+    before = Found(kafka_broker.brokers, changes.topics).count
+    code, text = changes.run(kafka_broker.address, *options)
+    assert code == 3
+    assert "GG574" in text
+    assert Found(kafka_broker.brokers, changes.topics).count == before
+
+
+def test_a_topic_that_was_deleted_and_made_again(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    changes = Changes(tmp_path, 3_000, 500)
+    options = ["--create-topics", "3", "--job", changes.schema]
+    changes.run(kafka_broker.address, *options, point=Point(COMMIT, 3, commit=1_000))
+    topic = changes.topics[0]
+    admin = AdminClient({"bootstrap.servers": kafka_broker.brokers})
+    admin.delete_topics([topic])[topic].result(10)
+    code, text = changes.run(kafka_broker.address, *options)
+    assert code == 3
+    assert "GG574" in text
+    code, text = changes.run(kafka_broker.address, *options)
+    assert code == 3
+    assert "GG574" in text
+
+
+def test_a_message_that_is_too_large_sends_nothing(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    changes = Changes(tmp_path, 3_000, 500)
+    for topic in changes.topics:
+        kafka_broker.topic(3, topic, {"max.message.bytes": "20000"})
+    file = changes.source / "0.json"
+    lines = file.read_bytes().splitlines(keepends=True)
+    lines[1_500] = lines[1_500].replace(b'"CITY":"', b'"CITY":"' + b"x" * 20_000)
+    file.write_bytes(b"".join(lines))
+    code, text = changes.run(kafka_broker.address, "--job", changes.schema)
+    assert code == 3
+    assert "GG573" in text
+    assert Found(kafka_broker.brokers, changes.topics, "read_uncommitted").count == 0
