@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 STATE_TOPIC = "ggfmt.state"
 TRANSACTION_SECONDS = 60  # after which the cluster ends the transaction of a producer that is gone
 ATOMIC_SECONDS = 900  # the most that clusters take by default
+_HIDDEN_SECONDS = 3.0  # that a transaction which is being committed may take
 _PIECE_BYTES = 500_000  # of a long record, which is divided into several
 _QUEUE_KILOBYTES = 2_000_000
 
@@ -175,15 +176,21 @@ def ends(settings: ClientSettings, partitions: Sequence[tuple[str, int]], commit
     return [offsets[item] for item in partitions]
 
 
-def read_records(settings: ClientSettings, job: str | None, since: int = 0) -> tuple[dict[str, bytes], int]:
+def read_records(
+    settings: ClientSettings, job: str | None, since: int = 0, whole: bool = True
+) -> tuple[dict[str, bytes], int]:
     """Return the records of a job, or of all jobs, from an offset on, and the end of the topic.
 
-    Transactions of other jobs may hide what follows them: wait for their end. Abend GG571 if one does not end.
+    Open transactions hide what follows them: wait for their end. Abend GG571 if one does not end. Without `whole`
+    return the records before it then, after some seconds.
     """
     (end,) = ends(settings, [(STATE_TOPIC, 0)])
-    limit = time.monotonic() + 1.5 * TRANSACTION_SECONDS
-    while ends(settings, [(STATE_TOPIC, 0)], committed=True)[0] < end:
+    limit = time.monotonic() + (1.5 * TRANSACTION_SECONDS if whole else _HIDDEN_SECONDS)
+    while (stable := ends(settings, [(STATE_TOPIC, 0)], committed=True)[0]) < end:
         if time.monotonic() > limit:
+            if not whole:
+                end = stable
+                break
             help = "run again when the cluster has ended that transaction (`transaction.timeout.ms` of its producer)"
             message = f"Kafka: an open transaction of another producer hides the records in `{STATE_TOPIC}`"
             raise Abend(Diagnostic("GG571", message, Span(file=settings.shown), help))

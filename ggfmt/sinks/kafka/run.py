@@ -136,7 +136,7 @@ class KafkaSink(MessageSink):
     def open(self, run: Run) -> None:
         if self.request.job is None:
             return
-        self.last, _ = read_run(self.client, self.request.job)
+        self.last, _ = read_run(self.client, self.request.job, whole=False)
         if run.checkpoint is not None:
             self.unfinished = self._unfinished(run)
 
@@ -166,7 +166,7 @@ class KafkaSink(MessageSink):
         self._fingerprint = fingerprint_of(ends_of_files, job.input_format, self.target.settings, self.target.addresses)
         self.job_name = self.request.job or _AUTO + self._fingerprint
         if self.request.job is None:
-            self.last, _ = read_run(self.client, self.job_name)
+            self.last, _ = read_run(self.client, self.job_name, whole=False)
         if self.request.is_dry:
             return job
         nothing = check_run(self.last, self._fingerprint, self.job_name, run.mode, self.shown)
@@ -271,12 +271,14 @@ class KafkaSink(MessageSink):
     def _take_over(self, run: Run) -> Transactions:
         """Stop every earlier attempt of the job, and record this one. UsageError GG574 if another run came between."""
         fenced = Transactions(self.client, transactional_id(self.job_name))
-        now, records = read_run(self.client, self.job_name)
+        now, owners, count = self.last, 0, self._owners
+        while owners < (count := max(count, 1 if now is None else now.owners)):  # as other attempts may have had more
+            for owner in range(owners, count):
+                Transactions(self.client, transactional_id(self.job_name, owner)).close()
+            owners = count
+            now, _ = read_run(self.client, self.job_name)
         if (None if now is None else now.run) != (None if self.last is None else self.last.run):
             raise Abend(self._overtaken())
-        owners = max(self._owners, 1 if now is None else now.owners)
-        for owner in range(owners):  # of which another attempt may have had more
-            Transactions(self.client, transactional_id(self.job_name, owner)).close()
         wanted = {plan.topic: plan.partitions for plan in self.plans}
         make_topics(
             self.client,

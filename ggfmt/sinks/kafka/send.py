@@ -108,7 +108,7 @@ def send(sending: Sending, share: Sequence[StagedMessages], attempt: int) -> Sen
     outcome = SendOutcome()
     if not share:
         return outcome
-    if _is_overtaken(sending):  # before this producer would fence that of the newer run
+    if _is_overtaken(sending, whole=False):  # before this producer would fence that of the newer run
         outcome.overtaken = True
         return outcome
     try:
@@ -134,8 +134,8 @@ def send(sending: Sending, share: Sequence[StagedMessages], attempt: int) -> Sen
     return outcome
 
 
-def _is_overtaken(sending: Sending) -> bool:
-    records, _ = read_records(sending.settings, sending.job, sending.since)
+def _is_overtaken(sending: Sending, whole: bool = True) -> bool:
+    records, _ = read_records(sending.settings, sending.job, sending.since, whole)
     return _session(records, sending.job) != sending.session
 
 

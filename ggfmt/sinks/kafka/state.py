@@ -67,11 +67,11 @@ def decoded(value: bytes) -> RunRecord:
     return msgspec.json.decode(zlib.decompress(stored.record), type=RunRecord)
 
 
-def read_run(settings: ClientSettings, job: str) -> tuple[RunRecord | None, Mapping[str, bytes]]:
-    """Return the record of a job, None before its first run, and all of its records."""
+def read_run(settings: ClientSettings, job: str, whole: bool = True) -> tuple[RunRecord | None, Mapping[str, bytes]]:
+    """Return the record of a job, None before its first run, and all of its records; `whole` as in `read_records`."""
     if STATE_TOPIC not in settings.topics():
         return None, {}
-    records, _ = read_records(settings, job)
+    records, _ = read_records(settings, job, whole=whole)
     return (decoded(records[job]) if job in records else None), records
 
 
