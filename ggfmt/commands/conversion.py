@@ -156,7 +156,7 @@ class ConvertRequest:
     exclude: Annotated[str | Sequence[str] | None, options.EXCLUDE, After("table")] = None
     job: Annotated[str | None, options.JOB] = None
     create_topics: Annotated[str | int | None, options.CREATE_TOPICS] = None
-    rate: Annotated[float | None, options.RATE] = None
+    rate: Annotated[float | str | None, options.RATE] = None
     atomic: Annotated[bool, options.ATOMIC] = False
     spark: Annotated[object | None, PythonOnly()] = None
     warn: Annotated[Callable[[Sequence[Diagnostic]], None], PythonOnly()] = ignore_warnings
@@ -247,11 +247,21 @@ def _kafka(request: ConvertRequest, target: str | None, configuration: Configura
         converters={name: property.value for name, property in converters.items()},
         job=request.job,
         create=_partitions(request.create_topics),
-        rate=request.rate,
+        rate=_rate(request.rate),
         atomic=request.atomic,
         staging=arguments.text(request.staging),
         is_dry=request.dry_run,
     )
+
+
+def _rate(given: float | str | None) -> float | None:
+    if given is None:
+        return None
+    found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)(?: ?/ ?s)?", str(given).strip())
+    if found is None or not float(found[1]):
+        message = f"`--rate` needs a number of messages in a second, not `{given}`"
+        raise UsageError(Diagnostic("GG577", message, help="give `500`, or `500/s`"))
+    return float(found[1])
 
 
 def _partitions(given: str | int | None) -> tuple[int, int] | None:

@@ -84,7 +84,7 @@ JOB = Option(
 CREATE_TOPICS = Option(
     metavar="PARTITIONS[:REPLICATION]", panel="Kafka", help="Make missing topics. Default: a missing topic is an error."
 )
-RATE = Option(metavar="N", min=0, panel="Kafka", help="Send at most so many messages in a second.")
+RATE = Option(metavar="N", panel="Kafka", help="Send at most so many messages in a second: `500`, or `500/s`.")
 ATOMIC = Option(panel="Kafka", help="Send all messages in one transaction.")
 
 REMOTE = Option(metavar="URL", panel="Spark", help="A Spark Connect server, `sc://HOST:PORT`, instead of a master.")

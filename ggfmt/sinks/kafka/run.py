@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -41,6 +42,7 @@ from ggfmt.options.templates import TABLE_NAMES, TableName
 from ggfmt.reading.content import examine
 from ggfmt.reading.progress import SENDING, ProgressCallback
 from ggfmt.reading.runner import InProcess, Runner
+from ggfmt.reading.scan import Scan
 from ggfmt.sinks.kafka.send import (
     Pair,
     PartitionRecord,
@@ -161,9 +163,7 @@ class KafkaSink(MessageSink):
     def plan(self, run: Run) -> Job:
         job = super().plan(run)
         assert run.scan is not None
-        contents = [examine(item.file) for item in run.scan.inputs]
-        ends_of_files = [content.stored for content in contents if not isinstance(content, Diagnostic)]
-        self._fingerprint = fingerprint_of(ends_of_files, job.input_format, self.target.settings, self.target.addresses)
+        self._fingerprint = self._fingerprint_of(run.scan)
         self.job_name = self.request.job or _AUTO + self._fingerprint
         if self.request.job is None:
             self.last, _ = read_run(self.client, self.job_name, whole=False)
@@ -173,13 +173,26 @@ class KafkaSink(MessageSink):
         if nothing is not None and self.unfinished is None:
             log.warning("%s; no message is sent", visible(nothing))
             run.idle = nothing
-        if self.is_continued:
-            assert self.last is not None
-            log.info("going on with run %s, of which a part was sent", self.last.run)
+        if self.last is not None and self.is_continued:
+            if nothing is None:
+                log.info("going on with run %s, of which a part was sent", self.last.run)
             self._moment = datetime.fromisoformat(self.last.moment)
         else:  # a fixed time, so that another attempt makes the same messages
             self._moment = job.current_timestamp or datetime.now()
         return replace(job, current_timestamp=self._moment)
+
+    def _fingerprint_of(self, scan: Scan) -> str:
+        """Return a fingerprint of what the messages follow from. The digests of what was sent find out the rest."""
+        request = scan.request
+        (config,) = self.settings.handlers
+        contents = (examine(item.file) for item in scan.inputs)
+        files = [content.stored for content in contents if not isinstance(content, Diagnostic)]
+        entries = sorted((name, entry.value) for name, entry in config.entries.items())
+        tables = sorted((name, table.fingerprint) for name, table in request.definitions.items())
+        given = [*sorted(scan.source.given.items()), *sorted(self.request.converters.items())]
+        return fingerprint_of(
+            files, scan.input_format, entries, self.settings.run_options, tables, given, request.selection, request.keys
+        )
 
     @property
     def is_continued(self) -> bool:
@@ -266,7 +279,11 @@ class KafkaSink(MessageSink):
                 fenced.close()
         if others:
             commit(run.id, list(others))
-        self.manifests = {self.shown: self._manifest(run)}
+        run.watch.lap(SENDING)
+        totals = self.results.totals
+        totals.steps[SENDING] = run.watch.seconds[SENDING]
+        totals.seconds = time.perf_counter() - run.started
+        self.manifests = {self.shown: self._manifest()}
 
     def _take_over(self, run: Run) -> Transactions:
         """Stop every earlier attempt of the job, and record this one. UsageError GG574 if another run came between."""
@@ -383,7 +400,7 @@ class KafkaSink(MessageSink):
         help = "wait for the other run; give runs that are to work side by side a `--job` each"
         return Diagnostic("GG575", message, Span(file=self.shown), help)
 
-    def _manifest(self, run: Run) -> dict[str, Any]:
+    def _manifest(self) -> dict[str, Any]:
         record = self.record
         return {
             "run": record.run,

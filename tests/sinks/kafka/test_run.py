@@ -332,7 +332,8 @@ def test_a_dry_run_sends_nothing_and_remembers_nothing(place: Place) -> None:
 def test_a_rate_is_kept(place: Place) -> None:
     given = changes(place.directory / "in.json", range(30))
     start = time.monotonic()
-    place.send(given, rate=20)
+    result = place.send(given, rate="20/s")
+    assert result.totals["seconds_by_step"]["sending"] >= 1.4
     assert time.monotonic() - start >= 1.4
     assert place.count("S.A", "S.B") == 30
 
@@ -467,6 +468,8 @@ def test_a_checkpoint_of_another_time_is_refused(place: Place) -> None:
         ({"job": None, "checkpoint": "c"}, "`checkpoint` needs the name of the job"),
         ({"job": "a/b"}, "`a/b` is no name of a job"),
         ({"create_topics": "0"}, "needs a number of partitions"),
+        ({"rate": "fast"}, "needs a number of messages in a second"),
+        ({"rate": 0}, "needs a number of messages in a second"),
         ({"settings": {"gg.handler.k.type": "hdfs"}}, "other handlers have no topics of Kafka"),
     ],
 )
