@@ -53,7 +53,7 @@ class LibraryLog:
     def log(self, level: int, form: str, facility: str, client: str, text: str) -> None:
         if log.isEnabledFor(logging.DEBUG):
             log.debug("%s", without_credentials(form % (facility, client, text)))
-        if level >= (logging.INFO if facility == "FAIL" else logging.ERROR):
+        if level >= (logging.INFO if facility == "FAIL" else logging.ERROR) and facility != "TXNERR":
             self.reason = _AROUND_REASON.sub("", text)
 
 
@@ -70,7 +70,7 @@ class ClientSettings:
 
     def config(self, **own: Any) -> dict[str, Any]:
         """Return a configuration of librdkafka; `own` has names with `_` for `.`, and wins."""
-        named = {name.replace("_", "."): value for name, value in own.items()}
+        named = {name if name == "on_delivery" else name.replace("_", "."): value for name, value in own.items()}
         return {"logger": LibraryLog(), **self.properties, "bootstrap.servers": self.brokers, **named}
 
     def admin(self, **own: Any) -> AdminClient:
@@ -158,8 +158,9 @@ def kafka_errors_stop(shown: str) -> Iterator[None]:
         raise Abend(kafka_error(error, shown)) from None
 
 
-def kafka_error(error: Exception, shown: str) -> Diagnostic:
-    return _unable(f"Kafka: {reason_of(error)}", shown)
+def kafka_error(error: Exception, shown: str, reason: str = "") -> Diagnostic:
+    """Return GG571; `reason`: why the broker does not answer, where the error says only that it does not."""
+    return _unable(f"Kafka: {reason or reason_of(error)}", shown)
 
 
 def reason_of(error: Exception) -> str:

@@ -16,11 +16,11 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
-from ggfmt.kafka.client import SECONDS, ClientSettings, kafka_error, kafka_errors_stop
+from ggfmt.kafka.client import SECONDS, ClientSettings, LibraryLog, kafka_error, kafka_errors_stop
 from ggfmt.kafka.consume import Cluster, Partition
 
 if TYPE_CHECKING:
-    from confluent_kafka import KafkaException, Producer
+    from confluent_kafka import KafkaError, KafkaException, Producer
 
 STATE_TOPIC = "ggfmt.state"
 TRANSACTION_SECONDS = 60  # after which the cluster ends the transaction of a producer that is gone
@@ -45,15 +45,26 @@ class Transactions:
     def __init__(self, settings: ClientSettings, id: str, seconds: int = TRANSACTION_SECONDS, **own: Any) -> None:
         self._shown = settings.shown
         self._open = False
+        self._lines = LibraryLog()
         self._producer: Producer = settings.producer(
+            logger=self._lines,
             transactional_id=id,
             transaction_timeout_ms=seconds * 1000,
             queue_buffering_max_kbytes=_QUEUE_KILOBYTES,
             queue_buffering_max_messages=10_000_000,
+            delivery_report_only_error=True,
+            on_delivery=self._fail,
             **own,
         )
         with self._errors():
             self._producer.init_transactions(SECONDS)
+
+    def _fail(self, error: KafkaError, message: object) -> None:
+        """Keep why a message was not delivered, of which the error of the transaction does not speak."""
+        from confluent_kafka import KafkaError
+
+        if error.code() not in (KafkaError._MSG_TIMED_OUT, KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT):
+            self._lines.reason = error.str()
 
     @contextmanager
     def _errors(self, topic: str | None = None) -> Iterator[None]:
@@ -67,7 +78,12 @@ class Transactions:
             fencing = KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED
             if cause.args[0].code() in fencing:
                 raise Fenced from None
-            raise Abend(kafka_error(cause, self._shown if topic is None else f"{self._shown}/{topic}")) from None
+            reason = ""
+            if cause.args[0].code() in (KafkaError._TIMED_OUT, KafkaError._INCONSISTENT, KafkaError._STATE):
+                self._producer.poll(0)  # takes the lines
+                reason = self._lines.reason
+            place = self._shown if topic is None else f"{self._shown}/{topic}"
+            raise Abend(kafka_error(cause, place, reason)) from None
 
     def _cause(self, error: KafkaException) -> KafkaException:
         """Return why the producer has failed for good, if an error says only that it has."""
@@ -117,7 +133,7 @@ class Transactions:
         with self._errors():
             while self._open:
                 try:
-                    self._producer.commit_transaction(SECONDS)
+                    self._producer.commit_transaction(1.0)  # which an interrupt waits for
                     self._open = False
                 except KafkaException as error:
                     found = error.args[0]

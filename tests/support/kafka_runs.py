@@ -110,15 +110,15 @@ class Changes:
         process = self.start(address, *options, point=point)
         return ended(process, seconds)
 
-    def assert_exact(self, brokers: str, times: int = 1) -> None:
-        """Each message is there as often as said, in the order of its key, in the partition that Java's producer
-        takes; all of them show one time for each of these times."""
+    def assert_exact(self, brokers: str, days: int = 1) -> None:
+        """Each message is there once, in the order of its key, in the partition that Java's producer takes; those of
+        each day show one time."""
         found = Found(brokers, self.topics)
-        assert found.count == times * self.count
+        assert found.count == self.count
         assert found.values.keys() == self.expected.keys()
-        wrong = [place for place, values in found.values.items() if values != times * self.expected[place]]
+        wrong = [place for place, values in found.values.items() if values != self.expected[place]]
         assert not wrong, f"{len(wrong)} keys differ, the first is {wrong[0]}"
-        assert len(found.moments) <= times
+        assert len(found.moments) == days
         for (topic, key), partitions in found.partitions.items():
             assert partitions == {java_partition(key, found.counts[topic])}, key
 

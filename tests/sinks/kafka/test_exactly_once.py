@@ -6,15 +6,18 @@
 from __future__ import annotations
 
 import random
+import shutil
 import signal
+import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
-from kafka_broker import KafkaBroker, kafka_broker
+from kafka_broker import KafkaBroker, kafka_broker, running_broker
 from kafka_runs import Changes, Found, Point, ended, wait_until_stopped
 
 __all__ = ["kafka_broker"]
@@ -138,3 +141,133 @@ def test_kills_at_random_moments(kafka_broker: KafkaBroker, tmp_path: Path, seed
     assert 0 < Found(kafka_broker.brokers, changes.topics).count < changes.count
     assert changes.run(kafka_broker.address, *options) == (0, "")
     changes.assert_exact(kafka_broker.brokers)
+
+
+@pytest.fixture
+def own_broker(tmp_path: Path) -> Iterator[KafkaBroker]:
+    """A broker to kill."""
+    with running_broker(tmp_path) as broker:
+        yield broker
+
+
+def pause(process: subprocess.Popen[str]) -> None:
+    """Wait until the run pauses, and until the broker has written what was sent so far."""
+    assert process.stderr is not None
+    assert process.stderr.readline() == "pause\n"
+    time.sleep(1.5)
+
+
+def test_a_broker_that_is_killed_and_started_again(own_broker: KafkaBroker, tmp_path: Path) -> None:
+    changes = Changes(tmp_path / "in", 6_000, 500)
+    options = ["--create-topics", "3", "--job", changes.schema]
+    point = Point(COMMIT, 3, after=True, harm=2.0, commit=1_000)
+    process = changes.start(own_broker.address, *options, point=point)
+    pause(process)
+    own_broker.kill()
+    own_broker.restart()
+    assert ended(process) == (0, "")
+    changes.assert_exact(own_broker.brokers)
+
+
+@pytest.mark.long
+def test_a_broker_that_is_gone_for_longer_than_a_transaction(own_broker: KafkaBroker, tmp_path: Path) -> None:
+    changes = Changes(tmp_path / "in", 6_000, 500)
+    options = ["--create-topics", "3", "--job", changes.schema]
+    point = Point(COMMIT, 3, after=True, harm=2.0, commit=1_000)
+    process = changes.start(own_broker.address, *options, point=point)
+    pause(process)
+    own_broker.kill()
+    code, text = ended(process)
+    assert code == 3
+    assert "GG571" in text
+    assert "Connection refused" in text
+    own_broker.restart()
+    assert changes.run(own_broker.address, *options) == (0, "")
+    changes.assert_exact(own_broker.brokers)
+
+
+def test_an_interrupt_while_the_broker_does_not_answer(own_broker: KafkaBroker, tmp_path: Path) -> None:
+    changes = Changes(tmp_path / "in", 6_000, 500)
+    process = changes.start(
+        own_broker.address, "--create-topics", "3", point=Point(COMMIT, 3, after=True, harm=0.1, commit=1_000)
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline() == "pause\n"
+    own_broker.kill()
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    start = time.monotonic()
+    code, text = ended(process)
+    assert code == 130
+    assert "goes on where the last transaction ended" in text
+    assert time.monotonic() - start < 5
+
+
+@pytest.mark.long
+def test_all_or_nothing_in_one_transaction(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    changes = Changes(tmp_path, 30_000, 500)
+    brokers, options = kafka_broker.brokers, ("--create-topics", "3", "--job", changes.schema, "--atomic")
+    for name, call in (("ggfmt.kafka.jobs:Transactions.flush", 4), ("ggfmt.kafka.jobs:Transactions.commit", 2)):
+        assert changes.run(kafka_broker.address, *options, point=Point(name, call))[0] == -signal.SIGKILL
+        assert Found(brokers, changes.topics).count == 0
+        assert Found(brokers, changes.topics, "read_uncommitted").count > 0
+    assert changes.run(kafka_broker.address, *options) == (0, "")
+    changes.assert_exact(brokers)
+
+
+@pytest.mark.long
+def test_a_rate(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    changes = Changes(tmp_path, 12_000, 500)
+    options = ["--create-topics", "3", "--job", changes.schema, "--rate", "500"]
+    process = changes.start(kafka_broker.address, *options)
+    time.sleep(14)  # a transaction takes ten seconds
+    process.kill()
+    ended(process)
+    sent = Found(kafka_broker.brokers, changes.topics).count
+    assert 4_000 < sent <= 6_000
+    start = time.monotonic()
+    assert changes.run(kafka_broker.address, *options) == (0, "")
+    assert (changes.count - sent) / 500 - 1 < time.monotonic() - start < (changes.count - sent) / 500 + 10
+    changes.assert_exact(kafka_broker.brokers)
+
+
+@pytest.mark.long
+def test_three_days_with_a_checkpoint(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    changes = Changes(tmp_path / "here", 9_000, 500, files=3)
+    waiting, checkpoint = tmp_path / "waiting", tmp_path / "checkpoint"
+    changes.source.rename(waiting)
+    changes.source.mkdir()
+    options = ["--create-topics", "3", "--job", changes.schema, "--checkpoint", str(checkpoint)]
+
+    def day(number: int) -> None:
+        (waiting / f"{number}.json").rename(changes.source / f"{number}.json")
+
+    def count() -> int:
+        return Found(kafka_broker.brokers, changes.topics).count
+
+    day(0)
+    assert changes.run(kafka_broker.address, *options) == (0, "")
+    assert count() == 3_000
+    shutil.copytree(checkpoint, tmp_path / "older")
+    day(1)
+    killed = -signal.SIGKILL, ""
+    assert changes.run(kafka_broker.address, *options, point=Point(COMMIT, 2, commit=500)) == killed
+    assert 3_000 < count() < 6_000
+    day(2)
+    # All of the second day is sent, and not in the checkpoint; the third day has to wait.
+    end = Point("ggfmt.sinks.kafka.run:KafkaSink._end", after=True)
+    assert changes.run(kafka_broker.address, *options, point=end) == killed
+    assert count() == 6_000
+    elsewhere = tmp_path / "elsewhere"  # as another machine has it
+    changes.directory.rename(elsewhere)
+    changes.directory, changes.source, changes.config = elsewhere, elsewhere / "changes", elsewhere / "kafka.properties"
+    for total in (6_000, 9_000, 9_000):
+        assert changes.run(kafka_broker.address, *options)[0] == 0
+        assert count() == total
+    changes.assert_exact(kafka_broker.brokers, days=3)
+    shutil.rmtree(checkpoint)
+    shutil.copytree(tmp_path / "older", checkpoint)
+    code, text = changes.run(kafka_broker.address, *options)
+    assert code == 2
+    assert "GG574" in text
+    assert count() == 9_000
