@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
-from urllib.error import HTTPError, URLError
-from urllib.parse import unquote
-from urllib.request import Request, urlopen
 
-from ggfmt.diagnostics.diagnostic import GgfmtError, credentials, without_credentials
+from ggfmt.diagnostics.diagnostic import GgfmtError, without_credentials
 from ggfmt.doctor.finding import Finding, State, size_text
 from ggfmt.kafka.address import KafkaAddress, is_kafka
 from ggfmt.kafka.client import ClientSettings
 from ggfmt.kafka.cluster import access_rules, broker_settings, topic_settings, try_transactions
+from ggfmt.kafka.jobs import STATE_TOPIC
 from ggfmt.kafka.properties import Property, client_settings
+from ggfmt.kafka.registry import SchemaRegistry
 
 if TYPE_CHECKING:
     from ggfmt.kafka.client import ClusterMetadata
 
-STATE_TOPIC = "ggfmt.state"
 _TRIAL = "ggfmt.doctor"
-_REGISTRY_SECONDS = 10.0
 _UNKNOWN = "not known: the broker does not say"
 
 
@@ -122,25 +117,10 @@ def _counted(number: int, word: str) -> str:
 
 
 def _ask_registry(url: str) -> Finding:
-    shown = without_credentials(url)
-    facts: dict[str, object] = {"url": shown, "subjects": None}
-    help = "check the URL, and whether the registry runs"
+    facts: dict[str, object] = {"url": without_credentials(url), "subjects": None}
     try:
-        if not url.lower().startswith(("http://", "https://")):
-            raise ValueError("it is not a URL of HTTP")
-        request = Request(f"{without_credentials(url).rstrip('/')}/subjects")
-        if any(login := credentials(url)):
-            request.add_header("Authorization", f"Basic {b64encode(':'.join(map(unquote, login)).encode()).decode()}")
-        with urlopen(request, timeout=_REGISTRY_SECONDS) as answer:
-            facts["subjects"] = count = len(json.load(answer))
-    except HTTPError as error:
-        if error.code in (401, 403):
-            message = f"`{shown}` answers, and asks for a login ({error.code})"
-            return Finding("schema_registry", State.WARNING, message, facts=facts)
-        return Finding("schema_registry", State.PROBLEM, f"`{shown}` answers with {error.code}", help, facts)
-    except (OSError, ValueError, TypeError) as error:
-        reason = error.reason if isinstance(error, URLError) else error
-        text = getattr(reason, "strerror", None) or str(reason)
-        message = f"`{shown}` is not a schema registry: {without_credentials(text)}"
-        return Finding("schema_registry", State.PROBLEM, message, help, facts)
-    return Finding("schema_registry", State.OK, f"{_counted(count, 'subject')} at `{shown}`", facts=facts)
+        facts["subjects"] = count = SchemaRegistry(url).subjects()
+    except GgfmtError as error:
+        (found,) = error.diagnostics
+        return Finding("schema_registry", State.PROBLEM, f"`{facts['url']}`: {found.message}", found.help, facts)
+    return Finding("schema_registry", State.OK, f"{_counted(count, 'subject')} at `{facts['url']}`", facts=facts)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ggfmt.diagnostics.diagnostic import MASK, Abend, Diagnostic, Span, UsageError, names_secret, without_credentials
@@ -73,10 +74,17 @@ class ClientSettings:
         named = {name if name == "on_delivery" else name.replace("_", "."): value for name, value in own.items()}
         return {"logger": LibraryLog(), **self.properties, "bootstrap.servers": self.brokers, **named}
 
-    def admin(self, **own: Any) -> AdminClient:
-        """Return an admin client, which must outlive the futures that it makes."""
-        client: AdminClient = library("confluent_kafka.admin").AdminClient(self.config(**own))
-        return client
+    def __reduce__(self) -> tuple[type[ClientSettings], tuple[str, Mapping[str, str]]]:
+        return ClientSettings, (self.brokers, self.properties)
+
+    @cached_property
+    def _connection(self) -> tuple[AdminClient, LibraryLog]:
+        """One client for all questions, as it must outlive the futures that it makes."""
+        lines = LibraryLog()
+        return library("confluent_kafka.admin").AdminClient(self.config(logger=lines)), lines
+
+    def admin(self) -> AdminClient:
+        return self._connection[0]
 
     def producer(self, **own: Any) -> Producer:
         client: Producer = library("confluent_kafka").Producer(self.config(**own))
@@ -91,8 +99,8 @@ class ClientSettings:
 
     def metadata(self) -> ClusterMetadata:
         """Return brokers and topics. Abend GG571, with the reason, if no broker answers within some seconds."""
-        lines = LibraryLog()
-        admin = self.admin(logger=lines)
+        admin, lines = self._connection
+        lines.reason = ""
         from confluent_kafka import KafkaException
 
         start = time.monotonic()

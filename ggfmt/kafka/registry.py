@@ -61,6 +61,13 @@ class SchemaRegistry:
     def __reduce__(self) -> tuple[type[SchemaRegistry], tuple[str, Mapping[str, str]]]:
         return SchemaRegistry, (self._url, self._settings)
 
+    def subjects(self) -> int:
+        """Return the number of subjects."""
+        found: list[str] = []
+        with self._errors_stop("the list of subjects"):
+            found = self._client.get_subjects()
+        return len(found)
+
     def schema(self, number: int) -> str | None:
         """Return the text of the Avro schema of an id; None if the registry does not have the id."""
         found: Any = None

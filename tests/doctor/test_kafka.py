@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import http.server
 import importlib.metadata
 import json
-import threading
-from base64 import b64encode
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from kafka_broker import KafkaBroker, kafka_broker
+from schema_registry import schema_registry
 from spark_cluster import closed_port
 from typer.testing import CliRunner
 
@@ -125,50 +121,16 @@ def test_options_of_a_cluster_need_one(arguments: tuple[str, ...]) -> None:
     assert str(result.exception).startswith(f"error[GG565] `{arguments[0]}` needs `--kafka`")
 
 
-@contextmanager
-def registry(status: int, answer: bytes) -> Iterator[str]:
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            assert self.path == "/subjects"
-            login = self.headers.get("Authorization") == f"Basic {b64encode(f'me:{CANARY}'.encode()).decode()}"
-            self.send_response(200 if login else status)
-            self.end_headers()
-            self.wfile.write(answer)
-
-        def log_message(self, format: str, *arguments: object) -> None:
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
-
-@pytest.mark.parametrize(
-    ("status", "answer", "state", "message"),
-    [
-        (200, b'["a", "b"]', "ok", "2 subjects at `{}`"),
-        (200, b"<html>", "problem", "`{}` is not a schema registry: "),
-        (200, b"1", "problem", "`{}` is not a schema registry: "),
-        (401, b"", "warning", "`{}` answers, and asks for a login (401)"),
-        (500, b"", "problem", "`{}` answers with 500"),
-    ],
-)
-def test_a_schema_registry(
-    status: int, answer: bytes, state: str, message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_schema_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kafka, "_ask_cluster", lambda address, sources: iter(()))
-    with registry(status, answer) as url:
-        _, found = doctor("--kafka", "broker", "--schema-registry", f"{url}/")
-        assert found["schema_registry"]["state"] == state
-        assert found["schema_registry"]["message"].startswith(message.format(f"{url}/"))
-
-
-def test_a_schema_registry_with_a_login(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kafka, "_ask_cluster", lambda address, sources: iter(()))
-    with registry(401, b"[]") as url:
-        _, found = doctor("--kafka", "broker", "--schema-registry", url.replace("//", f"//me:{CANARY}@"))
-    assert found["schema_registry"]["facts"] == {"url": url, "subjects": 0}
+    with schema_registry(f"me:{CANARY}") as stub:
+        stub.add("string", "a-key", "b-key")
+        _, found = doctor("--kafka", "broker", "--schema-registry", stub.url)
+        assert found["schema_registry"]["state"] == "problem"
+        monkeypatch.setenv("GGFMT_SCHEMA_REGISTRY_BASIC_AUTH_USER_INFO", f"me:{CANARY}")
+        _, found = doctor("--kafka", "broker", "--schema-registry", stub.url)
+        assert found["schema_registry"]["state"] == "ok"
+        assert found["schema_registry"]["facts"] == {"url": stub.url, "subjects": 2}
 
 
 def test_a_schema_registry_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""A schema registry for tests: five endpoints of Confluent's interface, in this process."""
+"""A schema registry for tests: the endpoints of Confluent's interface, in this process."""
 
 from __future__ import annotations
 
@@ -43,6 +43,8 @@ class RegistryStub:
             if parts[2] not in self.subjects:
                 return 404, {"error_code": 40401, "message": "Subject not found"}
             return 200, {"is_compatible": not self.refuses(parts[2], schema)}
+        if parts == ["subjects"]:
+            return 200, list(self.subjects)
         if parts[0] == "subjects" and parts[-1] == "versions" and method == "POST":
             if self.refuses(parts[1], schema):
                 return 409, {"error_code": 409, "message": "Schema being registered is incompatible"}
