@@ -13,7 +13,7 @@ from ggfmt.commands import arguments, options
 from ggfmt.commands.arguments import Path, Paths, Properties, ignore_warnings
 from ggfmt.commands.declaration import After, OldName, Option, PythonOnly, settings_from
 from ggfmt.commands.runners import STREAM, choose_runner
-from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.summary import Summarized, Summary
 
 if TYPE_CHECKING:
@@ -241,7 +241,12 @@ def _kafka(request: ConvertRequest, target: str | None, configuration: Configura
     (name,) = {handler.name for handler in configuration.handlers} if len(configuration.handlers) == 1 else (None,)
     files, settings = arguments.texts(request.config), arguments.lines(request.settings)
     sources = producer_properties(name, files, settings, arguments.text(request.producer_config), os.environ)
-    client, converters = client_settings(parse_address(target), *sources)
+    address = parse_address(target)
+    if address.topic or address.options:
+        message = "the output is a cluster: the templates of the handler give each message its topic"
+        help = f"write `-o kafka://{address.brokers}`, and set `topicMappingTemplate`"
+        raise UsageError(Diagnostic("GG577", message, Span(file=address.shown), help))
+    client, converters = client_settings(address, *sources)
     return KafkaRequest(
         client=client,
         converters={name: property.value for name, property in converters.items()},

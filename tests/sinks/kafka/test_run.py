@@ -46,9 +46,8 @@ class Place:
         }
 
     def send(self, *inputs: Path, settings: Mapping[str, str] | None = None, **options: Any) -> ggfmt.Result:
-        asked: dict[str, Any] = {"create_topics": 3, "job": self.prefix, "master": "none[1]"} | options
-        own = self.settings | dict(settings or {})
-        return ggfmt.convert(inputs, settings=own, output=self.broker.address, **asked)
+        asked: dict[str, Any] = {"output": self.broker.address, "create_topics": 3, "job": self.prefix} | options
+        return ggfmt.convert(inputs, settings=self.settings | dict(settings or {}), **{"master": "none[1]", **asked})
 
     def messages(self, table: str, isolation: str = "read_committed") -> list[list[tuple[bytes | None, bytes | None]]]:
         return self.broker.messages(f"{self.prefix}.{table}", isolation)
@@ -477,6 +476,14 @@ def test_what_does_not_go_with_topics_is_refused(place: Place, options: dict[str
     code, found = failed(lambda: place.send(changes(place.directory / "in.json", range(3)), **options))
     assert code == "GG577"
     assert message in found
+
+
+@pytest.mark.parametrize("ending", ["/orders", "?rate=5"])
+def test_the_output_is_a_cluster_and_no_topic(place: Place, ending: str) -> None:
+    given = changes(place.directory / "in.json", range(3))
+    code, message = failed(lambda: place.send(given, output=f"{place.broker.address}{ending}"))
+    assert code == "GG577"
+    assert "the output is a cluster" in message
 
 
 @pytest.mark.parametrize("option", [{"job": "a"}, {"rate": 5}, {"atomic": True}, {"create_topics": 3}])
