@@ -17,8 +17,9 @@ import sys
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,8 @@ Values = dict[tuple[str, bytes], list[bytes]]  # of each topic and key, in order
 @dataclass(frozen=True)
 class Point:
     """The nth call of a function of ggfmt, before or after it, and what happens there: `KILL`, `STOP`, or a pause of
-    some seconds. `commit`: messages of a transaction; `pause`: seconds before each batch."""
+    some seconds. `commit`: messages of a transaction; `pause`: seconds before each call. `owners`: on Spark, the
+    senders whose first attempts it comes to; the others are as they are."""
 
     name: str = "ggfmt.sinks.kafka.send:_Sender._commit"
     call: int = 1
@@ -51,6 +53,7 @@ class Point:
     harm: str | float = "KILL"
     commit: int = 2_000
     pause: float = 0.0
+    owners: tuple[int, ...] = ()
 
 
 class Changes:
@@ -202,17 +205,16 @@ def java_partition(key: bytes, count: int) -> int:
     return ((hash ^ hash >> 15) & 0x7FFFFFFF) % count
 
 
-def do_harm(point: Point) -> None:
-    """Prepare the harm in this process, and in those that it forks."""
+def do_harm(point: Point) -> Callable[[], None]:
+    """Prepare the harm in this process, and in those that it forks. Return what removes it."""
     from ggfmt.sinks.kafka import send
 
-    send._COMMIT_MESSAGES = point.commit
     module, _, name = point.name.partition(":")
     owner: Any = importlib.import_module(module)
     *outer, name = name.split(".")
     for part in outer:
         owner = getattr(owner, part)
-    real = getattr(owner, name)
+    real, usual = getattr(owner, name), send._COMMIT_MESSAGES
     calls: list[None] = []
 
     def harm() -> None:
@@ -233,7 +235,39 @@ def do_harm(point: Point) -> None:
             harm()
         return result
 
+    def remove() -> None:
+        setattr(owner, name, real)
+        send._COMMIT_MESSAGES = usual
+
     setattr(owner, name, harmed)
+    send._COMMIT_MESSAGES = point.commit
+    return remove
+
+
+def do_harm_on_spark(point: Point) -> None:
+    """Prepare the harm in the tasks of Spark; each leaves a mark."""
+    from ggfmt.spark.jobs import SparkJobs
+
+    run, marks = SparkJobs.run, Path.cwd() / "marks"
+    marks.mkdir(exist_ok=True)
+
+    def harmed_run(jobs: SparkJobs, task: Any, *arguments: Any) -> Any:
+        def harmed(share: Any, attempt: int) -> Any:
+            owner = share[0].owner
+            mark, kept = marks / f"{owner}", point if owner in point.owners else None
+            is_first = not mark.exists()
+            with mark.open("a") as file:
+                file.write(f"{attempt}\n")
+            remove = do_harm(kept) if is_first and kept is not None else lambda: None
+            try:
+                return task(share, attempt)
+            finally:
+                remove()
+
+        is_sender = isinstance(task, partial) and task.func.__name__ == "send"
+        return run(jobs, harmed if is_sender else task, *arguments)
+
+    SparkJobs.run = harmed_run  # type: ignore[method-assign, assignment]
 
 
 if __name__ == "__main__":
@@ -241,5 +275,6 @@ if __name__ == "__main__":
 
     at, *sys.argv[1:] = sys.argv[1:]
     if at != "-":
-        do_harm(Point(**json.loads(at)))
+        found = Point(**json.loads(at))
+        (do_harm_on_spark if found.owners else do_harm)(found)
     sys.exit(program.run())
