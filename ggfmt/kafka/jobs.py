@@ -13,10 +13,14 @@ import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.java.text import visible
 from ggfmt.kafka.client import SECONDS, ClientSettings, LibraryLog, kafka_error, kafka_errors_stop
+from ggfmt.kafka.cluster import topic_settings
 from ggfmt.kafka.consume import Cluster, Partition
 
 if TYPE_CHECKING:
@@ -29,6 +33,7 @@ _HIDDEN_SECONDS = 3.0  # that a transaction which is being committed may take
 _PIECE_BYTES = 500_000  # of a long record, which is divided into several
 _QUEUE_KILOBYTES = 2_000_000
 
+Record = TypeVar("Record")
 Message = dict[str, Any]  # as `Producer.produce_batch` takes it: `key`, `value`, and perhaps `headers`
 
 
@@ -154,8 +159,13 @@ class Transactions:
 
 
 def make_state_topic(settings: ClientSettings, replication: int = -1) -> None:
-    """Make the topic of the records, unless it is there."""
+    """Make the topic of the records, unless it is there. Abend GG574 if its records may expire."""
     make_topics(settings, {STATE_TOPIC: 1}, replication, {"cleanup.policy": "compact"})
+    policy = topic_settings(settings, [STATE_TOPIC])[STATE_TOPIC].get("cleanup.policy", "compact")
+    if policy != "compact":
+        message = f"the cluster forgets what jobs have sent: the topic has `cleanup.policy={policy}`"
+        help = "set `cleanup.policy=compact` for the topic"
+        raise Abend(Diagnostic("GG574", message, Span(file=f"{settings.shown}/{STATE_TOPIC}"), help))
 
 
 def make_topics(
@@ -219,7 +229,9 @@ def read_records(
         while messages := cluster.take(part):
             for item in messages:
                 name, value = (item.key() or b"").decode(errors="replace"), item.value()
-                if value is not None and (job is None or name == job or name.startswith((f"{job}/", f"{job}#"))):
+                if value is None:
+                    found.pop(name, None)
+                elif job is None or name == job or name.startswith((f"{job}/", f"{job}#")):
                     found[name] = value
     finally:
         cluster.close()
@@ -231,8 +243,24 @@ def _joined(found: Mapping[str, bytes]) -> dict[str, bytes]:
     for name, value in found.items():
         if "#" not in name:
             count, _, first = value.partition(b" ")
+            if not count.isdigit():
+                raise foreign_record(name)
             joined[name] = b"".join([first, *(found.get(f"{name}#{number}", b"") for number in range(1, int(count)))])
     return joined
+
+
+def decode_record(name: str, value: bytes, type: type[Record]) -> Record:
+    """Return a record as `type`. Abend GG574 if it is not one of ggfmt."""
+    try:
+        return msgspec.json.decode(value, type=type)
+    except msgspec.MsgspecError:
+        raise foreign_record(name) from None
+
+
+def foreign_record(name: str) -> Abend:
+    message = f"the topic `{STATE_TOPIC}` has a record `{visible(name)}` that is not one of this ggfmt"
+    help = "give another `--job`; or send a message without a value to the topic, with the key of the record"
+    return Abend(Diagnostic("GG574", message, Span(file=STATE_TOPIC), help))
 
 
 def owner_of(topic: str, partition: int | None, owners: int) -> int:

@@ -20,7 +20,15 @@ from ggfmt.arrow.arrays import non_null_values, numbered
 from ggfmt.arrow.ipc import READ
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.kafka.client import ClientSettings
-from ggfmt.kafka.jobs import ATOMIC_SECONDS, TRANSACTION_SECONDS, Fenced, Message, Transactions, read_records
+from ggfmt.kafka.jobs import (
+    ATOMIC_SECONDS,
+    TRANSACTION_SECONDS,
+    Fenced,
+    Message,
+    Transactions,
+    decode_record,
+    read_records,
+)
 from ggfmt.sinks.kafka.staging import StagedMessages
 
 _COMMIT_MESSAGES, _COMMIT_BYTES, _COMMIT_SECONDS = 50_000, 32 << 20, 10.0
@@ -144,7 +152,7 @@ class _Session(msgspec.Struct):
 
 
 def _session(records: Mapping[str, bytes], job: str) -> str | None:
-    return msgspec.json.decode(records[job], type=_Session).session if job in records else None
+    return decode_record(job, records[job], _Session).session if job in records else None
 
 
 def _begun(records: Mapping[str, bytes], sending: Sending) -> dict[Pair, PartitionRecord]:
@@ -156,9 +164,9 @@ def partition_records(records: Mapping[str, bytes], job: str, run: str) -> dict[
     found = {}
     for name, value in records.items():
         if name != job:
-            _, topic, number = name.split("/")
-            record = msgspec.json.decode(value, type=PartitionRecord)
+            record = decode_record(name, value, PartitionRecord)
             if record.run == run:
+                _, topic, number = name.split("/")
                 found[topic, int(number)] = record
     return found
 

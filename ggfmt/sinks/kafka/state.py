@@ -15,7 +15,7 @@ import msgspec
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.java.text import visible
 from ggfmt.kafka.client import ClientSettings
-from ggfmt.kafka.jobs import STATE_TOPIC, read_records
+from ggfmt.kafka.jobs import STATE_TOPIC, decode_record, foreign_record, read_records
 
 APPEND = "append"
 
@@ -62,9 +62,13 @@ class _Stored(msgspec.Struct):
     record: bytes
 
 
-def decoded(value: bytes) -> RunRecord:
-    stored = msgspec.json.decode(value, type=_Stored)
-    return msgspec.json.decode(zlib.decompress(stored.record), type=RunRecord)
+def decoded(job: str, value: bytes) -> RunRecord:
+    """Return the record of a job. Abend GG574 if it is not one of ggfmt."""
+    try:
+        whole = zlib.decompress(decode_record(job, value, _Stored).record)
+    except zlib.error:
+        raise foreign_record(job) from None
+    return decode_record(job, whole, RunRecord)
 
 
 def read_run(settings: ClientSettings, job: str, whole: bool = True) -> tuple[RunRecord | None, Mapping[str, bytes]]:
@@ -72,7 +76,7 @@ def read_run(settings: ClientSettings, job: str, whole: bool = True) -> tuple[Ru
     if STATE_TOPIC not in settings.topics():
         return None, {}
     records, _ = read_records(settings, job, whole=whole)
-    return (decoded(records[job]) if job in records else None), records
+    return (decoded(job, records[job]) if job in records else None), records
 
 
 def fingerprint_of(*parts: object) -> str:
