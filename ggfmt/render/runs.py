@@ -27,7 +27,7 @@ def verification_json(found: Verification) -> str:
         messages.setdefault(handler, {})[table] = count
     document: dict[str, Any] = {
         "runs": found.runs,
-        "files": found.files,
+        f"{found.words[2]}s": found.files,
         "bytes": found.size,
         "messages": messages,
         "rejects": dict(sorted(found.rejects.items())),
@@ -39,11 +39,12 @@ def verification_json(found: Verification) -> str:
 def print_verification(found: Verification, stream: TextIO) -> None:
     print_diagnostics(found.findings, stream)
     lines = []
-    for (handler, table), count in sorted(found.messages.items()):
-        of = f"table {visible(table)}" if table else "all tables"
-        lines.append(f"handler {handler}, {of}: {counted(count, 'message')}")
-    lines += [f"handler {handler}: {counted(count, 'reject')}" for handler, count in sorted(found.rejects.items())]
-    runs, files = counted(found.runs, "run"), counted(found.files, "file")
+    handler, table, file = found.words
+    for (name, of), count in sorted(found.messages.items()):
+        part = f"{table} {visible(of)}" if of else f"all {table}s"
+        lines.append(f"{handler} {name}, {part}: {counted(count, 'message')}")
+    lines += [f"{handler} {name}: {counted(count, 'reject')}" for name, count in sorted(found.rejects.items())]
+    runs, files = counted(found.runs, "run"), counted(found.files, file)
     lines.append(f"{runs}, {files}, {found.size:,} bytes: {count_findings(found.findings)}")
     write_lines("".join(f"{line}\n" for line in lines), stream)
 

@@ -454,7 +454,7 @@ def check_request(settings: RunSettings, request: KafkaRequest) -> None:
         ),
         (
             request.job is not None and not _JOB.fullmatch(request.job),
-            f"`{visible(request.job or '')}` is no name of a job",
+            f"`{visible(request.job or '')}` is not a valid name of a job",
             "use up to 150 letters, digits, `.`, `_` and `-`",
         ),
         (

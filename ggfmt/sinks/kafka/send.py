@@ -16,7 +16,7 @@ import msgspec
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import non_null_values, numbered
+from ggfmt.arrow.arrays import memory, non_null_values, numbered
 from ggfmt.arrow.ipc import READ
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.kafka.client import ClientSettings
@@ -69,10 +69,10 @@ def _data(column: pa.Array[Any]) -> memoryview:
     if data is None:
         return memoryview(b"")
     if pa.types.is_binary(column.type):
-        offsets = memoryview(column.buffers()[1]).cast("i")  # type: ignore[arg-type]
-        return memoryview(data)[offsets[column.offset] : offsets[column.offset + len(column)]]
+        offsets = memory(column.buffers()[1]).cast("i")
+        return memory(data)[offsets[column.offset] : offsets[column.offset + len(column)]]
     width = column.type.bit_width // 8
-    return memoryview(data)[column.offset * width : (column.offset + len(column)) * width]
+    return memory(data)[column.offset * width : (column.offset + len(column)) * width]
 
 
 @dataclass(frozen=True)

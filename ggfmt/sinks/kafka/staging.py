@@ -316,7 +316,7 @@ def _transactions(operations: ChangeBatch) -> pa.StringArray:
     if found is None or lacking:
         place = Span(table=operations.table.full_name)
         help = "set `mode=op` in the handler file, so that each operation is a message"
-        message = "with `mode=tx` a message is a transaction, and the input does not show that of an operation"
+        message = "with `mode=tx` a message is a transaction, and the input does not show which one an operation has"
         raise RowErrors([(row, Diagnostic("GG577", message, place, help)) for row in lacking])
     return found
 
@@ -326,10 +326,9 @@ def _headers(addressed: Addressed, count: int) -> pa.Array[Any] | None:
         return None
     names = pa.array([name for name, _ in addressed.headers] * count, pa.string())
     values = [non_null_values(column) for _, column in addressed.headers]
-    offsets = pa.array(range(0, count * len(values) + 1, len(values)), pa.int32())
+    offsets = pa.array(range(0, count * len(values) + 1, len(values)), pa.int64())
     texts = pa.array([value for row in zip(*values, strict=True) for value in row], pa.binary())
-    made: pa.Array[Any] = pa.MapArray.from_arrays(offsets, names, texts)  # type: ignore[call-overload]
-    return made
+    return pa.MapArray.from_arrays(offsets, names, texts)
 
 
 def _batch(*columns: pa.Array[Any] | None) -> pa.RecordBatch:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from ggfmt.arrow import compute as pc
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.java.text import visible
 from ggfmt.kafka.client import ClientSettings
@@ -23,7 +24,7 @@ def verify(settings: ClientSettings, job: str | None = None) -> Verification:
     if not runs:
         what = "no job has sent anything" if job is None else f"the job `{visible(job)}` has sent nothing"
         raise UsageError(Diagnostic("GG574", what, Span(file=settings.shown), "check the address and `--job`"))
-    found = Verification(runs=len(runs))
+    found = Verification(words=("job", "topic", "topic"), runs=len(runs))
     cluster = Cluster(settings)
     try:
         for name, run in sorted(runs.items()):
@@ -45,9 +46,12 @@ def _verify(cluster: Cluster, job: str, run: RunRecord, found: Verification) -> 
             part = Partition(topic, number, begin, end, f"{shown}/{topic}/{number}", begin)
             digest = PartitionDigest()
             while messages := cluster.take(part):
-                values = pa.array([message.value() for message in messages], pa.binary())
-                digest.update(pa.array([message.key() for message in messages], pa.binary()), values)
-                found.size += values.nbytes
+                columns = [
+                    pa.array([message.key() for message in messages], pa.binary()),
+                    pa.array([message.value() for message in messages], pa.binary()),
+                ]
+                digest.update(*columns)
+                found.size += sum(pc.sum(pc.binary_length(column)).as_py() or 0 for column in columns)
             found.messages[job, topic] += digest.messages
             place = Span(file=part.shown)
             if digest.messages != wanted:
@@ -55,5 +59,5 @@ def _verify(cluster: Cluster, job: str, run: RunRecord, found: Verification) -> 
                 help = "another program may have sent some to the topic meanwhile, or removed some"
                 yield Diagnostic("GG510", message, place, help)
             elif wanted and digest.text != digest_of_run:
-                yield Diagnostic("GG510", "the messages are not those that the run has sent", place)
+                yield Diagnostic("GG510", "the messages differ from what the run has sent", place)
         found.files += 1

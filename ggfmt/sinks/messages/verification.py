@@ -28,8 +28,9 @@ _NEXT_RUN = "wait for the active run; if no run is active, the next run to this 
 
 @dataclass
 class Verification:
-    """What an output directory holds. `messages` by handler and table, as the manifests have them."""
+    """What an output holds: `messages` by handler and table, as manifests have them. `words` name these and files."""
 
+    words: tuple[str, str, str] = ("handler", "table", "file")
     runs: int = 0
     files: int = 0
     size: int = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import time
 import uuid
@@ -19,6 +20,7 @@ import ggfmt
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError
 from ggfmt.kafka.client import ClientSettings
 from ggfmt.kafka.jobs import Transactions
+from ggfmt.render.runs import print_verification
 from ggfmt.sinks.kafka import run as sink
 from ggfmt.sinks.kafka.run import KafkaSink
 from ggfmt.sinks.kafka.state import read_run
@@ -211,9 +213,10 @@ def test_a_run_that_would_make_other_messages_does_not_go_on(place: Place, stop_
 def test_what_was_sent_is_not_sent_again(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     given = changes(place.directory / "in.json", range(30))
     place.send(given)
-    with caplog.at_level("WARNING"):
+    with caplog.at_level("INFO"):
         result = place.send(given)
     assert "has sent these messages; no message is sent" in caplog.text
+    assert "going on" not in caplog.text
     assert result.totals["operations_read"] == 0
     assert place.count("S.A", "S.B") == 30
     more = changes(place.directory / "more.json", range(30, 40))
@@ -236,6 +239,7 @@ def test_without_a_name_the_job_follows_from_inputs_and_settings(
     assert place.count("S.A", "S.B") == 120
 
 
+@pytest.mark.example("GG575")
 def test_the_older_of_two_runs_ends(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     given = changes(place.directory / "in.json", range(100))
     send = KafkaSink._send
@@ -403,9 +407,13 @@ def test_headers_and_schemas_go_with_the_messages(place: Place) -> None:
 
 
 def test_messages_of_another_program_are_seen_by_the_verification(place: Place) -> None:
-    place.send(changes(place.directory / "in.json", range(30), ("S.A",)), create_topics=1)
+    result = place.send(changes(place.directory / "in.json", range(30), ("S.A",)), create_topics=1)
     client = ClientSettings(place.broker.brokers)
-    assert verify(client, place.prefix).findings == []
+    printed = io.StringIO()
+    print_verification(verify(client, place.prefix), printed)
+    size = result.totals["handlers"]["k"]["bytes"]
+    shown = f"job {place.prefix}, topic {place.prefix}.S.A: 30 messages\n1 run, 1 topic, {size:,} bytes: no findings\n"
+    assert printed.getvalue() == shown
     record, _ = read_run(client, place.prefix)
     assert record is not None
     place.broker.send(f"{place.prefix}.S.A", [(b"1", b"x")])
@@ -465,7 +473,7 @@ def test_a_checkpoint_of_another_time_is_refused(place: Place) -> None:
         ({"on_reject": "quarantine"}, "topics cannot contain rejects"),
         ({"mode": "overwrite"}, "messages that are in a topic cannot be replaced"),
         ({"job": None, "checkpoint": "c"}, "`checkpoint` needs the name of the job"),
-        ({"job": "a/b"}, "`a/b` is no name of a job"),
+        ({"job": "a/b"}, "`a/b` is not a valid name of a job"),
         ({"create_topics": "0"}, "needs a number of partitions"),
         ({"rate": "fast"}, "needs a number of messages in a second"),
         ({"rate": 0}, "needs a number of messages in a second"),
