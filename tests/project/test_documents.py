@@ -203,10 +203,11 @@ def test_every_command_has_its_options_on_a_page() -> None:
     sections = dict(docs.pages()["commands"].sections())
     assert all(f"`{option}" in sections["## Options of all commands"] for option in COMMON)
     for name, options in OPTIONS.items():
-        cells = re.findall(r"^\| (`.*?) \|", sections[f"## ggfmt {name}"], re.MULTILINE)
-        (also,) = re.findall(r"^Also: (.*)", sections[f"## ggfmt {name}"], re.MULTILINE) or [""]
-        shared = set(re.findall(r"`(--[a-z-]+)", also))
-        own = set(re.findall(r"`(--[a-z-]+)", "".join(cells)))
+        rows = re.findall(r"^\| (`.*?) \| (.*) \|$", sections[f"## ggfmt {name}"], re.MULTILINE)
+        own, shared = (
+            {option for cell, text in rows if ("(#" in text) is also for option in re.findall(r"`(--[a-z-]+)", cell)}
+            for also in (False, True)
+        )
         assert own | shared == options - COMMON - {"--no-progress"}
         assert not own & shared
         assert all(f"`{option}" in sections["## Options of several commands"] for option in shared)

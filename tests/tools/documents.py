@@ -255,8 +255,9 @@ def _commands(_: str) -> str:
         parts.append(f"## ggfmt {name.replace('_', '-')}\n\n{command.short_help}\n")
         own = [option for option, names in uses.items() if names == [name]]
         also = [option[0] for option in several if name in uses[option]]
+        if also:
+            own.append((", ".join(map(_without_value, also)), "See [above](#options-of-several-commands)."))
         parts += [_table(headings, own)] if own else []
-        parts += [f"Also: {', '.join(map(_without_value, also))}.\n"] if also else []
     return "\n".join(parts)
 
 
