@@ -28,8 +28,8 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "Start": "first-run install install-in-a-container",
         "How to convert": (
             "write-a-handler-file check-handler-files check-in-ci preview-messages make-schemas read-kafka-dumps "
-            "read-a-topic "
-            "handle-bad-records run-every-day replay-a-day send-to-kafka test-a-consumer upgrade troubleshoot"
+            "read-a-topic handle-bad-records run-every-day replay-a-day replay-into-kafka send-to-kafka "
+            "test-a-consumer upgrade troubleshoot"
         ),
         "How to load": (
             "consolidate-rows compare-rows load-parquet load-delta load-iceberg load-snowflake load-a-database"
@@ -43,7 +43,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
             "consolidation types lakehouse comparing formats kafka-settings consumers codes doctor limits "
             "glossary"
         ),
-        "Explanation": "how-a-run-works guarantees fidelity row-identity spark speed security",
+        "Explanation": "how-a-run-works guarantees exactly-once fidelity row-identity spark speed security",
         "Contribute": "development architecture extending promises",
     }.items()
 }

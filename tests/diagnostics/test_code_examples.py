@@ -433,7 +433,7 @@ def test_places_that_are_compared(code: str, checkout: Path) -> None:
 
 @pytest.mark.example("GG587")
 def test_a_directory_without_room(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(prefix: str) -> str:
+    def full(prefix: str, dir: str | None) -> str:
         raise OSError(28, "No space left on device")
 
     Path("out.csv").write_text("ID\n1\n", encoding="utf-8")
