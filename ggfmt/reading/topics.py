@@ -30,6 +30,7 @@ from ggfmt.commit.names import counted
 from ggfmt.config.kafka_producer import producer_properties
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, list_names, suggestion
 from ggfmt.formats.api.reading import Chunk
+from ggfmt.formats.dts.files import with_length
 from ggfmt.formats.json.files import find_layout, record_spans
 from ggfmt.java.text import visible
 from ggfmt.kafka.address import KafkaAddress, is_kafka, parse_address
@@ -37,6 +38,7 @@ from ggfmt.kafka.consume import Cluster, Partition, lost_messages
 from ggfmt.kafka.jobs import STATE_TOPIC
 from ggfmt.kafka.properties import client_settings
 from ggfmt.reading.files import InputFile
+from ggfmt.reading.recognition import reader_of
 from ggfmt.reading.standard_input import ARGUMENT as STANDARD_INPUT
 from ggfmt.reading.standard_input import Spool
 
@@ -297,6 +299,7 @@ class ValueKind(Enum):
     TEXT = "text"
     CONFLUENT = "Avro in Confluent's wire format"
     CONTAINER = "Avro containers"
+    DTS = "records of DTS"
     BINARY = "binary"
 
 
@@ -326,6 +329,10 @@ def kind_of(value: bytes) -> ValueKind:
     return ValueKind.BINARY if _CONTROL.search(value, 0, _HEAD_BYTES) else ValueKind.TEXT
 
 
+def is_of_dts(value: bytes) -> bool:
+    return reader_of("dts_avro").sniff(with_length(value)) is not None
+
+
 @dataclass
 class _Values:
     """The bytes of a partition's file, as they are read: the source of a `Spool`."""
@@ -353,11 +360,13 @@ class _Values:
 
     def _bytes(self, messages: Sequence[Any]) -> bytes:
         if self.kind.value is None:
-            kinds = [kind_of(value) for message in messages if (value := message.value())]
-            if not kinds:
+            values = [value for message in messages if (value := message.value())]
+            if not values:
                 self.kind.skipped += len(messages)
                 return b""
-            self.kind.value = Counter(kinds).most_common(1)[0][0]  # the first value may be a bad one
+            self.kind.value = Counter(map(kind_of, values)).most_common(1)[0][0]  # the first value may be a bad one
+            if self.kind.value in (ValueKind.CONFLUENT, ValueKind.BINARY) and any(map(is_of_dts, values)):
+                self.kind.value = ValueKind.DTS
         return self._lines(messages) if self.kind.value is ValueKind.JSON else self._joined(messages, self.kind.value)
 
     def _joined(self, messages: Sequence[Any], kind: ValueKind) -> bytes:
@@ -368,7 +377,8 @@ class _Values:
             if not value:
                 self.kind.skipped += 1
                 continue
-            other = kind_of(value) if kind in (ValueKind.CONFLUENT, ValueKind.CONTAINER) or value[0] == 0 else kind
+            is_marked = kind in (ValueKind.CONFLUENT, ValueKind.CONTAINER) or value[0] == 0
+            other = kind_of(value) if is_marked and kind is not ValueKind.DTS else kind
             if other is not kind or (kind is ValueKind.CONTAINER and self.size):
                 what = f"the value is {other.value}, and the first values of the topic are {kind.value}"
                 if other is kind:
@@ -378,6 +388,8 @@ class _Values:
                 raise Abend(Diagnostic("GG321", what, place, help))
             if kind is ValueKind.TEXT and not value.endswith(b"\n"):
                 value += b"\n"
+            if kind is ValueKind.DTS:
+                value = with_length(value)
             places.extend((self.size, message.offset()))
             self.size += len(value)
             found.append(value)

@@ -95,10 +95,11 @@ def floating(types: Iterable[Any]) -> dict[int, pa.DataType]:
 
 class Framing(ABC):
     """Makes the bytes of a file from messages. Each file starts with `header`. `container` describes files in which
-    messages are not as they were before; empty for others."""
+    messages are not as they were before; empty for others. `joins`: messages can follow each other without a frame."""
 
     header: bytes = b""
     container: str = ""
+    joins: bool = True
 
     @abstractmethod
     def frame(self, messages: pa.Array[Any]) -> tuple[pa.Buffer | bytes, int]:

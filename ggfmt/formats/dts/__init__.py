@@ -15,6 +15,7 @@
   empty: `id`, `version`, `safeSourcePosition`, `sourceTxid`, `source.sourceType`, `source.version`,
   `processTimestamps`, `bornTimestamp`. A tag with one of these names becomes the token `tags.NAME`.
 * DTS writes a dot in a name as `\\u002E`. ggfmt keeps it.
+* In a topic of Kafka, a message is a record without framing.
 * DTS defines no framing for files: the option `fileFraming` sets it. With the default, the length before each record,
   you can concatenate files, and a damaged record does not affect the records after it.
 """

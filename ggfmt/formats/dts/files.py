@@ -36,6 +36,11 @@ _LINE = re.compile(rb"[^\r\n]+")
 _BASE64 = re.compile(rb"(?:\xef\xbb\xbf)?[A-Za-z0-9+/=\s]+")
 
 
+def with_length(datum: bytes) -> bytes:
+    """Return a record with the length before it."""
+    return len(datum).to_bytes(PREFIX_BYTES, "big") + datum
+
+
 def is_container(head: bytes) -> bool:
     return head.startswith(MAGIC)
 
@@ -128,6 +133,8 @@ def _too_long(source: Source, size: int) -> Chunk:
 
 
 class LengthPrefixed(Framing):
+    joins = False
+
     def frame(self, messages: pa.Array[Any]) -> tuple[pa.Buffer | bytes, int]:
         lengths = array("i", non_null_values(pc.binary_length(messages)))
         lengths.byteswap()
@@ -136,5 +143,7 @@ class LengthPrefixed(Framing):
 
 
 class Base64Lines(Framing):
+    joins = False
+
     def frame(self, messages: pa.Array[Any]) -> tuple[pa.Buffer | bytes, int]:
         return b"".join(base64.b64encode(message) + b"\n" for message in non_null_values(messages)), 0

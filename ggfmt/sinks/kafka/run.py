@@ -56,6 +56,7 @@ from ggfmt.sinks.kafka.send import (
 )
 from ggfmt.sinks.kafka.staging import (
     OVERHEAD_BYTES,
+    Descriptions,
     StagedMessages,
     TopicOutput,
     TopicTaskOutput,
@@ -219,12 +220,16 @@ class KafkaSink(MessageSink):
 
     def collect(self, run: Run, job: Job, outcomes: list[MessageOutcome]) -> None:
         topics: dict[str, TopicTotals] = {}
+        descriptions = Descriptions()
         for outcome in outcomes:
             written = outcome.written[self.target.handler]
             assert isinstance(written, TopicTaskOutput)
             self._staged += written.staged
             for topic, totals in written.topics.items():
                 topics.setdefault(topic, TopicTotals()).add(totals)
+            for topic, key, definition, size in written.descriptions:
+                if descriptions.are_new(topic, key, definition):
+                    topics.setdefault(topic, TopicTotals()).add(TopicTotals(1, size, size + OVERHEAD_BYTES))
         if self.target.joined:
             topics = _joined_totals(self._staged)
         super().collect(run, job, outcomes)
@@ -485,10 +490,14 @@ def topic_output(
     """Return the output of the one handler. ConfigurationError GG577 if what it wants is not known."""
     (config,) = settings.handlers
     own = HandlerSettings.of(config, settings.run_options)
-    if converters is None and own.write_support.framing(None, own.options, own.context).container:
+    framing = own.write_support.framing(None, own.options, own.context)
+    if converters is None and framing.container:
         message = f"the format `{own.format}` makes files, and no messages"
         raise UsageError(Diagnostic("GG577", message, config.place("format"), "choose a format of messages"))
     addresses = AddressSettings.of(config, settings.run_options, own.context)
+    if addresses.by_transaction and not framing.joins:
+        message = f"with `mode=tx` a message is a transaction, and one of `{own.format}` is one operation"
+        raise UsageError(Diagnostic("GG577", message, config.place("mode"), "set `mode=op` in the handler file"))
     assert config.kafka is not None
     return TopicOutput(
         own,

@@ -29,7 +29,7 @@ from ggfmt.kafka.jobs import (
     decode_record,
     read_records,
 )
-from ggfmt.sinks.kafka.staging import StagedMessages
+from ggfmt.sinks.kafka.staging import Descriptions, StagedMessages
 
 _COMMIT_MESSAGES, _COMMIT_BYTES, _COMMIT_SECONDS = 50_000, 32 << 20, 10.0
 _BATCH_BYTES = 1_000_000  # of the protocol, as clients have it by default
@@ -182,13 +182,12 @@ class _Sender:
         self._digests: dict[Pair, PartitionDigest] = {}
         self._touched: set[Pair] = set()
         self._turns: dict[str, int] = {}
-        self._schemas: dict[tuple[str, bytes], str] = {}
         self._messages = self._bytes = 0
         self._started = self._last = time.monotonic()
 
     def send(self, share: Sequence[StagedMessages]) -> None:
         for batch in slices(staged(share, self._sending.joined), self._sending.rate):
-            self._send(self._without_repetitions(batch))
+            self._send(batch)
             self._wait()
             is_full = self._messages >= _COMMIT_MESSAGES or self._bytes >= _COMMIT_BYTES
             if self._sending.atomic and is_full:
@@ -199,17 +198,6 @@ class _Sender:
         self._commit()
         for pair, digest in self._digests.items():
             self._outcome.records[pair] = PartitionRecord(self._sending.run, digest.messages, digest.text)
-
-    def _without_repetitions(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Leave out schemas that were sent before: each task stages those of its first operations."""
-        if batch["definition"].null_count == len(batch):
-            return batch
-        kept = []
-        for topic, key, definition in zip(*(batch[name].to_pylist() for name in _SCHEMA), strict=True):
-            kept.append(definition is None or self._schemas.get((topic, key)) != definition)
-            if definition is not None:
-                self._schemas[topic, key] = definition
-        return batch.filter(pa.array(kept, pa.bool_()))
 
     def _send(self, batch: pa.RecordBatch) -> None:
         for (topic, partition), rows in self._divided(batch):
@@ -272,7 +260,7 @@ def other_messages(settings: ClientSettings, job: str, pair: Pair) -> Diagnostic
     return Diagnostic("GG574", message, Span(file=f"{settings.shown}/{pair[0]}"), help)
 
 
-_SCHEMA = ("topic", "key", "definition")
+_DESCRIPTION = ("topic", "key", "definition")
 
 
 def _messages(batch: pa.RecordBatch) -> list[Message]:
@@ -285,8 +273,8 @@ def _messages(batch: pa.RecordBatch) -> list[Message]:
 
 
 def staged(share: Iterable[StagedMessages], joined: bool = False) -> Iterator[pa.RecordBatch]:
-    """Yield staged messages in their order; `joined`: those of a transaction as one."""
-    batches = _batches(share)
+    """Yield staged messages in their order, less repetitions; `joined`: those of a transaction as one."""
+    batches = _without_repetitions(_batches(share))
     return _joined(batches) if joined else batches
 
 
@@ -296,12 +284,23 @@ def _batches(share: Iterable[StagedMessages]) -> Iterator[pa.RecordBatch]:
             yield from reader
 
 
+def _without_repetitions(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    descriptions = Descriptions()
+    for batch in batches:
+        if batch["definition"].null_count < len(batch):
+            rows = zip(*(batch[name].to_pylist() for name in _DESCRIPTION), strict=True)
+            batch = batch.filter(pa.array([row[-1] is None or descriptions.are_new(*row) for row in rows], pa.bool_()))
+        yield batch
+
+
 def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield batches of one message for each transaction: its first message, with the bytes of all."""
     rows: list[dict[str, Any]] = []
     for batch in batches:
         for row in batch.to_pylist():
-            if rows and row["transaction"] is not None and rows[-1]["transaction"] == row["transaction"]:
+            if rows and row["definition"] is not None and rows[-1]["definition"] is None:
+                rows.insert(-1, {**row, "parts": [row["value"]]})  # before the transaction that has its first operation
+            elif rows and row["transaction"] is not None and rows[-1]["transaction"] == row["transaction"]:
                 rows[-1]["parts"].append(row["value"])
             else:
                 rows.append({**row, "parts": [row["value"]]})

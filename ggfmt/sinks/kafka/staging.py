@@ -46,7 +46,7 @@ _COLUMNS: dict[str, pa.DataType] = {
     "value": pa.binary(),
     "headers": _HEADERS,
     "transaction": pa.string(),  # of messages that the sender joins; else null
-    "definition": pa.string(),  # of the table that a message of the schema topic describes; else null
+    "definition": pa.string(),  # of the table that a message describes; else null
 }
 SCHEMA = pa.schema(_COLUMNS)
 
@@ -100,10 +100,26 @@ class StagedMessages:
     size: int
 
 
+class Descriptions:
+    """Which descriptions of tables are new in their order: each task stages those of its first operations."""
+
+    def __init__(self) -> None:
+        self._last: dict[tuple[str, bytes, str], str] = {}
+
+    def are_new(self, topic: str, key: bytes, definition: str) -> bool:
+        name, _, fingerprint = definition.rpartition(" ")
+        last = self._last.get((topic, key, name))
+        self._last[topic, key, name] = fingerprint
+        return last != fingerprint
+
+
 @dataclass
 class TopicTaskOutput(HandlerTaskOutput):
+    """`descriptions`: topic, key, definition and size of each, with repetitions; `topics` counts other messages."""
+
     staged: list[StagedMessages] = field(default_factory=list)
     topics: dict[str, TopicTotals] = field(default_factory=dict)
+    descriptions: list[tuple[str, bytes, str, int]] = field(default_factory=list)
 
 
 class TopicWriter(HandlerWriter):
@@ -136,7 +152,6 @@ class TopicWriter(HandlerWriter):
         table = self._tables.get(definition.full_name)
         if table is None or table.definition != definition:
             table = self._tables[definition.full_name] = _Table(self.target, definition, self._clock)
-            self._parts += table.schemas(formatted.arranged)
         values, lost = table.encoded(formatted.messages)
         try:
             batch = table.batch(formatted.arranged, values, formatted.formatter)
@@ -145,6 +160,10 @@ class TopicWriter(HandlerWriter):
             return
         self._count(formatted)
         self._lost += lost
+        self._parts += (
+            (description, pa.repeat(formatted.arranged.ordinal[0], len(description)))
+            for description in table.descriptions(batch["topic"])
+        )
         self._parts.append((batch, formatted.arranged.ordinal))
 
     @property
@@ -174,8 +193,14 @@ class TopicWriter(HandlerWriter):
         headers = batch["headers"]
         if headers.null_count < len(headers):
             lengths = pc.add(lengths, pa.scalar(max(_header_bytes(row) for row in headers.to_pylist()), pa.int64()))
-        table = pa.table({"topic": batch["topic"], "bytes": lengths}).group_by("topic", use_threads=False)
-        found = table.aggregate([("bytes", "count"), ("bytes", "sum"), ("bytes", "max")])
+        table = pa.table({"topic": batch["topic"], "bytes": lengths})
+        if batch["definition"].null_count < len(batch):
+            described = batch["definition"].is_valid()
+            columns = batch["topic"], batch["key"], batch["definition"], lengths
+            rows = zip(*(column.filter(described).to_pylist() for column in columns), strict=True)
+            self._result.descriptions += rows
+            table = table.filter(pc.invert(described))
+        found = table.group_by("topic", use_threads=False).aggregate([("bytes", "count"), ("bytes", "sum"), ("bytes", "max")])
         for topic, count, size, largest in zip(*(found[name].to_pylist() for name in _TOTALS), strict=True):
             self._result.topics.setdefault(topic, TopicTotals()).add(TopicTotals(count, size, largest + OVERHEAD_BYTES))
 
@@ -250,6 +275,7 @@ class _Table:
         format = FORMATS[target.settings.format]
         is_of_formatter = format.options.of_goldengate and not format.handler_type
         self._strips = isinstance(self._framing, TextFraming) and not is_of_formatter
+        self._described: set[str] = set()  # topics that have the preamble, or the schemas
 
     def encoded(self, messages: pa.Array[Any]) -> tuple[pa.BinaryArray, int]:
         """Return the bytes of each message, and the number of characters that the encoding does not have."""
@@ -295,18 +321,23 @@ class _Table:
             parts = pc.if_else(pc.equal(names.indices, place), partitions_of(keys, known.get(name, missing)), parts)
         return narrow(parts, pa.Int32Array)
 
-    def schemas(self, operations: ChangeBatch) -> Iterator[tuple[pa.RecordBatch, pa.Int64Array]]:
-        """Yield the schemas of the definition as messages before its first operation; the sender drops repetitions."""
-        topic, definition = self._target.schemas, self.definition
-        files = self._target.settings.schema_files(definition) if topic is not None else ()
-        if topic is None or not files:
-            return
-        keys = pa.array([definition.full_name.encode()] * len(files), pa.binary())
-        values = pa.array([file.content for file in files], pa.binary())
-        names = pa.array([f"{file.name} {definition.fingerprint}" for file in files])
-        topics = pa.repeat(pa.scalar(topic, pa.string()), len(files))
-        batch = _batch(topics, self._partitions(topic, keys), keys, values, None, None, names)
-        yield batch, pa.repeat(operations.ordinal[0], len(files))
+    def descriptions(self, topics: pa.Array[Any]) -> Iterator[pa.RecordBatch]:
+        """Yield messages that describe the definition, before the first operation in each topic or in the topic of
+        schemas; the sender drops repetitions."""
+        settings, definition, schemas = self._target.settings, self.definition, self._target.schemas
+        named = non_null_values(pc.unique(topics)) if schemas is None else [schemas]
+        for topic in (name for name in named if name not in self._described):
+            self._described.add(topic)
+            files = {} if schemas is None else {file.name: file.content for file in settings.schema_files(definition)}
+            preamble = settings.preamble(definition)
+            if preamble is not None:
+                files[""] = preamble.data.rstrip(b"\n") if self._strips else preamble.data
+            if files:
+                keys = pa.array([definition.full_name.encode()] * len(files), pa.binary())
+                names = pa.array([f"{name} {definition.fingerprint}" for name in files])
+                repeated = pa.repeat(pa.scalar(topic, pa.string()), len(files))
+                values = pa.array(files.values(), pa.binary())
+                yield _batch(repeated, self._partitions(topic, keys), keys, values, None, None, names)
 
 
 def _transactions(operations: ChangeBatch) -> pa.StringArray:

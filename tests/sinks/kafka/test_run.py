@@ -395,7 +395,8 @@ def test_headers_and_schemas_go_with_the_messages(place: Place) -> None:
         "gg.handler.k.metaHeadersTemplate": "${objectname[table]},${optype[op]}",
         "gg.handler.k.schemaTopicName": f"{place.prefix}.schemas",
     }
-    place.send(given, settings=settings, split_size=2000)
+    result = place.send(given, settings=settings, split_size=2000)
+    assert result.manifest["topics"][f"{place.prefix}.schemas"]["messages"] == 2
     schemas = [pair for part in place.broker.messages(f"{place.prefix}.schemas") for pair in part]
     assert sorted(key or b"" for key, _ in schemas) == [b"S.A", b"S.B"]
     assert {json.loads(value or b"")["name"] for _, value in schemas} == {"A", "B"}
@@ -404,6 +405,21 @@ def test_headers_and_schemas_go_with_the_messages(place: Place) -> None:
     headers = [message.headers() for message in consumer.consume(20, 10)]
     consumer.close()
     assert headers == [[("table", b"S.A"), ("op", b"I")]] * 20
+
+
+@pytest.mark.parametrize("own", [{}, {"gg.handler.k.mode": "tx"}])
+def test_descriptions_of_tables_come_once_and_divide_no_transaction(place: Place, own: dict[str, str]) -> None:
+    records = [operation(number, f"S.{'AB'[number % 2]}") for number in range(8)]
+    records = [{**record, "primary_keys": ["ID"], "tokens": {"xid": f"{n // 4}"}} for n, record in enumerate(records)]
+    settings = {
+        "gg.handler.k.format": "qlik_json",
+        "gg.handler.k.topicMappingTemplate": f"{place.prefix}.all",
+        "gg.handler.k.keyMappingTemplate": "${null}" if own else "${primaryKeys}",
+    }
+    given = write_lines(place.directory / "in.json", records)
+    place.send(given, settings=settings | own, create_topics=1, split_size=400)
+    values = [(value or b"").count(b'"type":"DT"') for _, value in place.messages("all")[0]]
+    assert values == ([0, 0, 4, 4] if own else [0, 1, 0, *[1] * 7])
 
 
 def test_messages_of_another_program_are_seen_by_the_verification(place: Place) -> None:
