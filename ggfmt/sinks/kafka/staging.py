@@ -200,7 +200,9 @@ class TopicWriter(HandlerWriter):
             rows = zip(*(column.filter(described).to_pylist() for column in columns), strict=True)
             self._result.descriptions += rows
             table = table.filter(pc.invert(described))
-        found = table.group_by("topic", use_threads=False).aggregate([("bytes", "count"), ("bytes", "sum"), ("bytes", "max")])
+        found = table.group_by("topic", use_threads=False).aggregate(
+            [("bytes", "count"), ("bytes", "sum"), ("bytes", "max")]
+        )
         for topic, count, size, largest in zip(*(found[name].to_pylist() for name in _TOTALS), strict=True):
             self._result.topics.setdefault(topic, TopicTotals()).add(TopicTotals(count, size, largest + OVERHEAD_BYTES))
 
