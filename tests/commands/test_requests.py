@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     from ggfmt.model.table import TableDef
 
     # Unused ignores are errors of mypy, so that each of these calls has to be one.
-    ggfmt.convert("in.json", confg="x.properties")
+    ggfmt.convert("in.json", confg="x.properties")  # type: ignore[call-arg]
     ggfmt.convert("in.json", settle="soon")  # type: ignore[arg-type]
     ggfmt.convert("in.json", mode="replace")  # type: ignore[arg-type]
-    ggfmt.convert()
-    ggfmt.consolidate("in.json")
+    ggfmt.convert()  # type: ignore[call-arg]
+    ggfmt.consolidate("in.json")  # type: ignore[call-arg]
     ggfmt.preview("in.json", None, 5, None, None, None, "auto", None, None, None, None, None, print)  # type: ignore[call-arg, arg-type]
     result: ggfmt.Result = ggfmt.convert("in.json", ["a", Path("b")], "out", strict=True, spark=object())
     number: int = ggfmt.lint(text="")  # type: ignore[assignment]
@@ -183,7 +183,7 @@ def test_positions_are_as_they_are_declared(tmp_path: Path) -> None:
     source = write_lines(tmp_path / "in.json", [operation(1)])
     assert ggfmt.convert(source, None, tmp_path / "out", "json", master="none").manifest is not None
     with pytest.raises(TypeError, match="too many positional"):
-        ggfmt.lint(None, "", None, "name", "more")
+        ggfmt.lint(None, "", None, "name", "more")  # type: ignore[call-arg]
 
 
 # How fields are read

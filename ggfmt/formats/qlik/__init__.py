@@ -13,8 +13,8 @@
 * A REFRESH is a row of a full load. It has neither a time nor a position.
 * In JSON, bytes are hexadecimal digits. Times are UTC, with milliseconds.
 * A file in Avro has one envelope after the other, with nothing or line ends between them.
-* In the output, every file starts with the metadata message of its table. In Kafka, it precedes the changes of the table
-  in each topic, or it is in the topic of schemas.
+* In the output, every file starts with the metadata message of its table. In Kafka, it precedes the changes of the
+  table in each topic, or it is in the topic of schemas.
 """
 
 from __future__ import annotations

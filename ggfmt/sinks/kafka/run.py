@@ -490,12 +490,12 @@ def topic_output(
     """Return the output of the one handler. ConfigurationError GG577 if what it wants is not known."""
     (config,) = settings.handlers
     own = HandlerSettings.of(config, settings.run_options)
-    framing = own.write_support.framing(None, own.options, own.context)
-    if converters is None and framing.container:
+    framing = None if converters is not None else own.write_support.framing(None, own.options, own.context)
+    if framing is not None and framing.container:
         message = f"the format `{own.format}` makes files, and no messages"
         raise UsageError(Diagnostic("GG577", message, config.place("format"), "choose a format of messages"))
     addresses = AddressSettings.of(config, settings.run_options, own.context)
-    if addresses.by_transaction and not framing.joins:
+    if addresses.by_transaction and framing is not None and not framing.joins:
         message = f"with `mode=tx` a message is a transaction, and one of `{own.format}` is one operation"
         raise UsageError(Diagnostic("GG577", message, config.place("mode"), "set `mode=op` in the handler file"))
     assert config.kafka is not None
