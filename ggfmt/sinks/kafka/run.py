@@ -20,7 +20,7 @@ from ggfmt.arrow.arrays import non_null_values
 from ggfmt.commit.commit import CommitPart, commit, write_errors_stop
 from ggfmt.commit.names import counted
 from ggfmt.commit.store import Store
-from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, ConfigurationError, Diagnostic, Span, UsageError
 from ggfmt.engine import Run
 from ggfmt.formats import FORMATS
 from ggfmt.formats.goldengate.kafkaconnect import ConnectOptions
@@ -38,7 +38,7 @@ from ggfmt.kafka.jobs import (
 )
 from ggfmt.kafka.request import KafkaRequest
 from ggfmt.location import Location, StoreAddress
-from ggfmt.options.templates import TABLE_NAMES, TableName
+from ggfmt.options.templates import TABLE_NAMES, Literal, Piece, TableName
 from ggfmt.reading.content import examine
 from ggfmt.reading.progress import SENDING, ProgressCallback
 from ggfmt.reading.runner import InProcess, Runner
@@ -499,6 +499,10 @@ def topic_output(
         message = f"with `mode=tx` a message is a transaction, and one of `{own.format}` is one operation"
         raise UsageError(Diagnostic("GG577", message, config.place("mode"), "set `mode=op` in the handler file"))
     assert config.kafka is not None
+    if config.kafka.schema_topic_name and FORMATS[own.format].schema_kind == "json":
+        message = f"whether GoldenGate sends the schemas of `{own.format}` to a topic is not known"
+        help = f"take it away, for example by `--set gg.handler.{config.name}.schemaTopicName=`"
+        raise ConfigurationError(Diagnostic("GG577", message, config.place("schemaTopicName"), help))
     return TopicOutput(
         own,
         Location(StoreAddress(SCHEME, f"{request.client.shown}/", request.client.shown), ""),
@@ -509,11 +513,17 @@ def topic_output(
         partitions=partitions,
         missing=None if request.create is None else request.create[0],
         joined=addresses.by_transaction,
-        in_order=not any(isinstance(piece, TableName) and piece.keyword == TABLE_NAMES[0] for piece in addresses.topic),
+        in_order=not _has_own_topics(addresses.topic),
         schemas=config.kafka.schema_topic_name or None,
         converters=converters,
         is_dry=request.is_dry,
     )
+
+
+def _has_own_topics(topic: Sequence[Piece]) -> bool:
+    """Return whether no two tables share a topic, so that their order to each other does not matter."""
+    names = [piece.keyword for piece in topic if isinstance(piece, TableName)]
+    return TABLE_NAMES[0] in names and all(isinstance(piece, (Literal, TableName)) for piece in topic)
 
 
 def _staging_directory(given: str | None, held: ExitStack) -> Location:

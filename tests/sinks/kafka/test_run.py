@@ -493,6 +493,7 @@ def test_a_checkpoint_of_another_time_is_refused(place: Place) -> None:
         ({"create_topics": "0"}, "needs a number of partitions"),
         ({"rate": "fast"}, "needs a number of messages in a second"),
         ({"rate": 0}, "needs a number of messages in a second"),
+        ({"settings": {"gg.handler.k.schemaTopicName": "s"}}, "the schemas of `json` to a topic is not known"),
         ({"settings": {"gg.handler.k.type": "hdfs"}}, "other handlers have no topics of Kafka"),
     ],
 )
