@@ -9,6 +9,7 @@ from dataclasses import replace
 from ggfmt.config.handler_options import OF_FILE_WRITER, HandlerOptions, KafkaOptions, RunOptions
 from ggfmt.config.handler_types import HANDLER_TYPES, KAFKA_TYPES
 from ggfmt.config.symbols import format_spec
+from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Format
 from ggfmt.options.reference import sentence
 from ggfmt.options.spec import OptionSpec
@@ -41,8 +42,11 @@ def handler_file(format: Format) -> str:
     below = "" if format.handler_type else "format."
     proposed = dict(line.split("=", 1) for line in (*_PROPOSED, *_proposed(format)))
     chosen = replace(format_spec(), doc=f"{format.doc} `ggfmt formats` lists the others.", kind=Text())
+    if not below:
+        default = next(other for other in FORMATS.values() if other.handler_type == format.handler_type).name
+        chosen = replace(chosen, doc="The format that ggfmt writes. GoldenGate ignores this line.", default=default)
     of_format = {f"{below}{spec.name}": spec for spec in format.options.specs()}
-    if below:
+    if "format" in proposed:
         of_format = {"format": chosen, **of_format}
     handler, own = ({spec.name: spec for spec in options.specs()} for options in (HandlerOptions, RunOptions))
     type = HANDLER_TYPES.get(format.handler_type) if format.handler_type in KAFKA_TYPES else None

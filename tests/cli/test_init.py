@@ -119,7 +119,8 @@ def test_a_handler_file_lists_every_property_with_what_it_does_and_its_default(p
             said = " ".join(line.removeprefix("# ") for line in about.splitlines())
             assert said.startswith(specs[key].doc.replace("`", "")), key
         assert about.endswith("."), key
-    assert told.pop(f"gg.handler.{name}.format", None) == ("delimitedtext" if below else None)
+    defaults = {"kafkaconnect_json": None, "kafkaconnect_avro": "kafkaconnect_json"}
+    assert told.pop(f"gg.handler.{name}.format", None) == defaults.get(path.stem, "delimitedtext")
     assert told == {
         key: "none" if spec.default in (None, ()) else spec.default_text if spec.default != "" else "nothing"
         for key, spec in specs.items()

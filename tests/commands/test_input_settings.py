@@ -21,8 +21,8 @@ WRITTEN = [name for name in READ if FORMATS[name].writes is not None]
 def handler_file(folder: Path, name: str) -> Path:
     path = folder / f"{name}.properties"
     format = FORMATS[name]
-    chosen = f"type={format.handler_type}" if format.handler_type else f"format={name}"
-    path.write_text(f"gg.handlerlist=h\ngg.handler.h.{chosen}\nggfmt.compatibility=12.2\n")
+    type = f"gg.handler.h.type={format.handler_type}\n" if format.handler_type else ""
+    path.write_text(f"gg.handlerlist=h\n{type}gg.handler.h.format={name}\nggfmt.compatibility=12.2\n")
     return path
 
 
