@@ -80,7 +80,6 @@ class ConsolidateRequest:
     input_format: Annotated[str, options.INPUT_FORMAT] = "auto"
     input_config: Annotated[Path | None, options.INPUT_CONFIG] = None
     input_options: Annotated[Properties, options.INPUT_OPTIONS] = None
-    schema_registry: Annotated[Path | None, options.SCHEMA_REGISTRY] = None
     definitions: Annotated[Mapping[str, TableDef] | Paths, options.DEFINITIONS] = None
     master: Annotated[
         str | None, Option(metavar="URL", panel="Spark", help="The Spark master; default local. `none`: without Spark.")
@@ -91,6 +90,7 @@ class ConsolidateRequest:
     max_record: Annotated[int | str | None, options.MAX_RECORD] = None
     remote: Annotated[str | None, options.REMOTE] = None
     _: KW_ONLY
+    schema_registry: Annotated[Path | None, options.SCHEMA_REGISTRY, After("input_options")] = None
     producer_config: Annotated[Path | None, options.PRODUCER_CONFIG] = None
     staging: Annotated[Path | None, options.STAGING] = None
     allow_empty: Annotated[bool, options.ALLOW_EMPTY, After("base")] = False

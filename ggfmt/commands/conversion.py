@@ -110,7 +110,6 @@ class ConvertRequest:
     input_format: Annotated[str, options.INPUT_FORMAT] = "auto"
     input_config: Annotated[Path | None, options.INPUT_CONFIG] = None
     input_options: Annotated[Properties, options.INPUT_OPTIONS] = None
-    schema_registry: Annotated[Path | None, options.SCHEMA_REGISTRY] = None
     definitions: Annotated[Mapping[str, TableDef] | Paths, options.DEFINITIONS] = None
     settings: Annotated[Properties, options.SETTINGS] = None
     mode: Annotated[Mode, options.MODE] = "error"
@@ -150,6 +149,7 @@ class ConvertRequest:
         After("strict"),
     ] = "below"
     _: KW_ONLY
+    schema_registry: Annotated[Path | None, options.SCHEMA_REGISTRY, After("input_options")] = None
     producer_config: Annotated[Path | None, options.PRODUCER_CONFIG] = None
     staging: Annotated[Path | None, options.STAGING] = None
     table: Annotated[str | Sequence[str] | None, options.TABLES, After("definitions")] = None

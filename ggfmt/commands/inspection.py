@@ -45,11 +45,11 @@ class PreviewRequest:
     input_format: Annotated[str, options.INPUT_FORMAT] = "auto"
     input_config: Annotated[Path | None, options.INPUT_CONFIG] = None
     input_options: Annotated[Properties, options.INPUT_OPTIONS] = None
-    schema_registry: Annotated[Path | None, options.SCHEMA_REGISTRY] = None
     definitions: Annotated[Mapping[str, TableDef] | Paths, options.DEFINITIONS] = None
     settings: Annotated[Properties, options.SETTINGS] = None
     current_timestamp: Annotated[datetime | str | None, options.CURRENT_TIMESTAMP] = None
     _: KW_ONLY
+    schema_registry: Annotated[Path | None, options.SCHEMA_REGISTRY, After("input_options")] = None
     producer_config: Annotated[Path | None, options.PRODUCER_CONFIG] = None
     exclude: Annotated[str | Sequence[str] | None, options.EXCLUDE, After("table")] = None
     warn: Annotated[Callable[[Sequence[Diagnostic]], None], PythonOnly()] = ignore_warnings

@@ -97,7 +97,7 @@ def program() -> typer.Typer:
 
 def test_an_option_that_is_a_field_is_everywhere() -> None:
     signature = inspect.signature(painted)
-    assert [*signature.parameters][26:28] == ["color", "source"], "behind those of the request that has fewer"
+    assert [*signature.parameters][25:27] == ["color", "source"], "behind those of the request that has fewer"
     assert str(signature.parameters["color"]) == "color: 'Color' = 'red'"
     assert "color: 'Color' = 'red'" in pydoc.plain(pydoc.render_doc(painted))
     assert painted("in", color="green", source="xml") == ("in", "green", "xml")
@@ -124,12 +124,18 @@ def offered(small: typer.Typer, line: str) -> list[str]:
 @pytest.mark.parametrize("request_class", BODIES, ids=lambda each: each.__name__)
 def test_every_field_of_a_request_reaches_the_work(request_class: type) -> None:
     body, settings = BODIES[request_class]
-    tree = ast.parse(textwrap.dedent(inspect.getsource(body)))
-    read = {
-        node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "request"
-    }
     taken = set() if settings is None else set(shared_fields(request_class, settings))
-    assert {each.name for each in parameters(request_class)} == read | taken
+    assert {each.name for each in parameters(request_class)} == fields_read(body) | taken
+
+
+def fields_read(body: Any) -> set[str]:
+    """The fields of `request` that a function reads, or another one of its module that it gives the request to."""
+    nodes = list(ast.walk(ast.parse(textwrap.dedent(inspect.getsource(body)))))
+    read = {node.attr for node in nodes if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "request"}
+    calls = (node for node in nodes if isinstance(node, ast.Call) and "request" in map(ast.unparse, node.args))
+    names = {call.func.id for call in calls if isinstance(call.func, ast.Name)}
+    own = (body.__globals__[name] for name in names)
+    return read.union(*(fields_read(each) for each in own if each.__module__ == body.__module__))
 
 
 def test_what_needs_no_parsing_is_taken_by_its_name_and_type() -> None:
