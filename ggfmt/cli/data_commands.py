@@ -258,7 +258,7 @@ def verify(
 
     Nothing is changed. Ends with 0 if all is well, with 1 if not, with 2 if the directory is not an output of ggfmt.
     """
-    from ggfmt.kafka.address import is_kafka, parse_address
+    from ggfmt.kafka.address import is_kafka, parse_cluster
     from ggfmt.render.diagnostics import write_text
     from ggfmt.render.runs import print_verification, verification_json
     from ggfmt.sinks.messages.verification import verify as verify_output
@@ -269,7 +269,7 @@ def verify(
         from ggfmt.sinks.kafka.verification import verify as verify_topics
 
         given = None if producer_config is None else str(producer_config)
-        client, _ = client_settings(parse_address(output), *producer_properties(None, (), (), given, os.environ))
+        client, _ = client_settings(parse_cluster(output), *producer_properties(None, (), (), given, os.environ))
         found = verify_topics(client, job)
     else:
         found = verify_output(output)
@@ -363,10 +363,10 @@ def doctor(
     if kafka is not None:
         from ggfmt.config.kafka_producer import producer_properties
         from ggfmt.doctor.kafka import ask_kafka
-        from ggfmt.kafka.address import is_kafka, parse_address
+        from ggfmt.kafka.address import is_kafka, parse_cluster
 
         given = None if producer_config is None else str(producer_config)
-        address = parse_address(kafka if is_kafka(kafka) else f"kafka://{kafka}")
+        address = parse_cluster(kafka if is_kafka(kafka) else f"kafka://{kafka}")
         findings += ask_kafka(address, producer_properties(None, (), (), given, os.environ), schema_registry)
     if output_format == "json":
         write_text(findings_json(findings), sys.stdout)

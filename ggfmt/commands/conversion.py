@@ -13,7 +13,7 @@ from ggfmt.commands import arguments, options
 from ggfmt.commands.arguments import Path, Paths, Properties, ignore_warnings
 from ggfmt.commands.declaration import After, OldName, Option, PythonOnly, settings_from
 from ggfmt.commands.runners import STREAM, choose_runner
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
 from ggfmt.summary import Summarized, Summary
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def _kafka(request: ConvertRequest, target: str | None, configuration: Configura
     """Return what a run to Kafka is asked to do; None for another output. Raises: UsageError GG571, GG577, and as of
     `client_settings`."""
     from ggfmt.config.kafka_producer import producer_properties
-    from ggfmt.kafka.address import is_kafka, parse_address
+    from ggfmt.kafka.address import is_kafka, parse_cluster
     from ggfmt.kafka.properties import client_settings
     from ggfmt.kafka.request import KafkaRequest
 
@@ -234,19 +234,14 @@ def _kafka(request: ConvertRequest, target: str | None, configuration: Configura
             "--rate": request.rate,
             "--atomic": request.atomic,
         }
-        for option in (name for name, value in given.items() if value):
+        for option in (name for name, value in given.items() if value is not None and value is not False):
             message = f"`{option}` is for messages in Kafka"
             raise UsageError(Diagnostic("GG577", message, help=f"leave out `{option}`, or give `-o kafka://BROKER`"))
         return None
     (name,) = {handler.name for handler in configuration.handlers} if len(configuration.handlers) == 1 else (None,)
     files, settings = arguments.texts(request.config), arguments.lines(request.settings)
     sources = producer_properties(name, files, settings, arguments.text(request.producer_config), os.environ)
-    address = parse_address(target)
-    if address.topic or address.options:
-        message = "the output is a cluster: the templates of the handler give each message its topic"
-        help = f"write `-o kafka://{address.brokers}`, and set `topicMappingTemplate`"
-        raise UsageError(Diagnostic("GG577", message, Span(file=address.shown), help))
-    client, converters = client_settings(address, *sources)
+    client, converters = client_settings(parse_cluster(target), *sources)
     return KafkaRequest(
         client=client,
         converters={name: property.value for name, property in converters.items()},

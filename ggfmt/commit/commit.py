@@ -444,6 +444,17 @@ def reason(error: BaseException) -> str:
     return getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
 
 
+def opened(given: str, what: str) -> Location:
+    """Return the location of an output, which a message calls `what`. Raises: UsageError GG506 if it is none."""
+    try:
+        root = Location.of(given)
+        root.file_system()
+    except OSError as error:
+        message = f"{what} cannot be opened: {error}"
+        raise UsageError(Diagnostic("GG506", message, Span(file=given), getattr(error, "help", None))) from None
+    return root
+
+
 @contextmanager
 def write_errors_stop(root: Location, what: str = "the output directory") -> Iterator[None]:
     """Raise Abend GG506 for one of `FAILURES`."""

@@ -51,3 +51,13 @@ def parse_address(text: str) -> KafkaAddress:
         raise UsageError(Diagnostic("GG571", "the address of Kafka has no valid broker", place, help))
     brokers = ",".join(host if re.search(r":[0-9]+$", host) else f"{host}:{_PORT}" for host in hosts)
     return KafkaAddress(brokers, unquote(found[2]), tuple(parse_qsl(found[3] or "", keep_blank_values=True)))
+
+
+def parse_cluster(text: str) -> KafkaAddress:
+    """Parse the address of a whole cluster. UsageError GG571 for one with a topic or options, and as above."""
+    address = parse_address(text)
+    if address.topic or address.options:
+        cluster = f"{SCHEME}://{address.brokers}"
+        message = "this address is of a whole cluster, and cannot have a topic or options"
+        raise UsageError(Diagnostic("GG571", message, Span(file=address.shown), f"write `{cluster}`"))
+    return address

@@ -17,7 +17,7 @@ import msgspec
 
 from ggfmt import engine, signals
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.commit.commit import CommitPart, commit, write_errors_stop
+from ggfmt.commit.commit import CommitPart, commit, opened, write_errors_stop
 from ggfmt.commit.names import counted
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, ConfigurationError, Diagnostic, Span, UsageError
@@ -65,7 +65,6 @@ from ggfmt.sinks.kafka.staging import (
 )
 from ggfmt.sinks.kafka.state import RunRecord, check_run, fingerprint_of, read_run
 from ggfmt.sinks.kafka.templates import AddressSettings
-from ggfmt.sinks.messages.events import opened
 from ggfmt.sinks.messages.layout import Layout
 from ggfmt.sinks.messages.pipeline import HandlerSettings, Job
 from ggfmt.sinks.messages.run import MessageSink, RunResult
@@ -461,6 +460,11 @@ def check_request(settings: RunSettings, request: KafkaRequest) -> None:
             request.job is not None and not _JOB.fullmatch(request.job),
             f"`{visible(request.job or '')}` is not a valid name of a job",
             "use up to 150 letters, digits, `.`, `_` and `-`",
+        ),
+        (
+            request.rate is not None and request.atomic,
+            "`--atomic` makes one transaction, which must not wait for `--rate`",
+            "leave out one of them",
         ),
         (
             any(handler.executed_handlers for handler in handlers),

@@ -188,13 +188,14 @@ class _Sender:
     def send(self, share: Sequence[StagedMessages]) -> None:
         for batch in slices(staged(share, self._sending.joined), self._sending.rate):
             self._send(batch)
-            self._wait()
+            pause = self._pause()
             is_full = self._messages >= _COMMIT_MESSAGES or self._bytes >= _COMMIT_BYTES
             if self._sending.atomic and is_full:
                 self._transactions.flush()
                 self._messages = self._bytes = 0
-            elif is_full or time.monotonic() - self._last > _COMMIT_SECONDS:
+            elif is_full or time.monotonic() + pause - self._last > _COMMIT_SECONDS:
                 self._commit()
+            time.sleep(pause)
         self._commit()
         for pair, digest in self._digests.items():
             self._outcome.records[pair] = PartitionRecord(self._sending.run, digest.messages, digest.text)
@@ -235,10 +236,10 @@ class _Sender:
             for partition in sorted(non_null_values(pc.unique(own))):
                 yield (topic, partition), places.filter(pc.equal(own, partition))
 
-    def _wait(self) -> None:
+    def _pause(self) -> float:
+        """Return for how many seconds to wait, so that messages keep to the rate."""
         rate = self._sending.rate
-        if rate is not None:
-            time.sleep(max(0.0, self._outcome.sent / rate - (time.monotonic() - self._started)))
+        return 0.0 if rate is None else max(0.0, self._outcome.sent / rate - (time.monotonic() - self._started))
 
     def _commit(self) -> None:
         run, job = self._sending.run, self._sending.job

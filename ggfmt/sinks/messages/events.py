@@ -16,11 +16,12 @@ from typing import BinaryIO, cast
 
 import pyarrow as pa
 
+from ggfmt.commit.commit import opened
 from ggfmt.commit.hashing import HashingStream
 from ggfmt.commit.names import FileLocation
 from ggfmt.config.event_handlers import EVENT_HANDLER_TYPES, EventHandlerConfig, Work
 from ggfmt.config.handler_options import DELETE, MOVE, RENAME, HandlerConfig
-from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span
 from ggfmt.formats.goldengate.container_files import OrcOptions, ParquetOptions
 from ggfmt.location import Location
 from ggfmt.model.table import TableDef
@@ -82,17 +83,6 @@ def _store(event: EventHandlerConfig, config: HandlerConfig, group: str) -> Loca
     region = f"?region={event.region}" if scheme == "s3" and event.region else ""
     given = f"{scheme}://{authority}/{region}"
     return opened(given, f"the store of `{key}`")
-
-
-def opened(given: str, what: str) -> Location:
-    """Return the location of an output, which a message calls `what`. Raises: UsageError GG506 if it is none."""
-    try:
-        root = Location.of(given)
-        root.file_system()
-    except OSError as error:
-        message = f"{what} cannot be opened: {error}"
-        raise UsageError(Diagnostic("GG506", message, Span(file=given), getattr(error, "help", None))) from None
-    return root
 
 
 def run_chains(files: Sequence[StagedFile], job: Job, runner: Runner, tracker: ProgressTracker) -> list[StagedFile]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from kafka_broker import KafkaBroker, kafka_broker
 from runs import operation, write_lines
 
 import ggfmt
-from ggfmt.diagnostics.diagnostic import Abend, GgfmtError
+from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, UsageError
 from ggfmt.kafka.client import ClientSettings
 from ggfmt.kafka.jobs import Transactions
 from ggfmt.render.runs import print_verification
@@ -341,6 +342,37 @@ def test_a_rate_is_kept(place: Place) -> None:
     assert place.count("S.A", "S.B") == 30
 
 
+def test_a_transaction_ends_before_a_long_pause(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cluster would end it, when the pauses of a low rate outlast it."""
+    from ggfmt.sinks.kafka import send
+
+    events: list[float] = []
+    monkeypatch.setattr(send, "time", SimpleNamespace(monotonic=time.monotonic, sleep=events.append))
+    commit = Transactions.commit
+
+    def noting(self: Transactions, records: Mapping[str, bytes]) -> None:
+        events.append(-1.0)
+        commit(self, records)
+
+    monkeypatch.setattr(Transactions, "commit", noting)
+    place.send(changes(place.directory / "in.json", range(3)), rate=0.01)
+    assert place.count("S.A", "S.B") == 3
+    pauses = [number for number, event in enumerate(events) if event > send._COMMIT_SECONDS]
+    assert len(pauses) == 3
+    assert {events[number - 1] for number in pauses} == {-1.0}
+
+
+@pytest.mark.parametrize("rest", ["/orders", "?to=5"])
+def test_the_address_of_a_run_is_of_a_whole_cluster(place: Place, rest: str) -> None:
+    with pytest.raises(UsageError, match=r"GG571.*whole cluster"):
+        ggfmt.convert(
+            changes(place.directory / "in.json", range(3)),
+            settings=place.settings,
+            output=f"{place.broker.address}{rest}",
+            master="none[1]",
+        )
+
+
 TRANSACTIONS = [
     {"database": "S", "table": "A", "type": "insert", "ts": 1, "xid": xid, "data": {"ID": number}}
     for number, xid in enumerate((7, 7, 7, 8, 9, 9))
@@ -489,10 +521,12 @@ def test_a_checkpoint_of_another_time_is_refused(place: Place) -> None:
         ({"on_reject": "quarantine"}, "topics cannot contain rejects"),
         ({"mode": "overwrite"}, "messages that are in a topic cannot be replaced"),
         ({"job": None, "checkpoint": "c"}, "`checkpoint` needs the name of the job"),
+        ({"rate": 0}, "a number of messages in a second, not `0`"),
+        ({"rate": float("nan")}, "a number of messages in a second"),
+        ({"rate": 5, "atomic": True}, "must not wait for `rate`"),
         ({"job": "a/b"}, "`a/b` is not a valid name of a job"),
         ({"create_topics": "0"}, "needs a number of partitions"),
         ({"rate": "fast"}, "needs a number of messages in a second"),
-        ({"rate": 0}, "needs a number of messages in a second"),
         ({"settings": {"gg.handler.k.schemaTopicName": "s"}}, "the schemas of `json` to a topic is not known"),
         ({"settings": {"gg.handler.k.type": "hdfs"}}, "other handlers have no topics of Kafka"),
     ],
@@ -503,15 +537,7 @@ def test_what_does_not_go_with_topics_is_refused(place: Place, options: dict[str
     assert message in found
 
 
-@pytest.mark.parametrize("ending", ["/orders", "?rate=5"])
-def test_the_output_is_a_cluster_and_no_topic(place: Place, ending: str) -> None:
-    given = changes(place.directory / "in.json", range(3))
-    code, message = failed(lambda: place.send(given, output=f"{place.broker.address}{ending}"))
-    assert code == "GG577"
-    assert "the output is a cluster" in message
-
-
-@pytest.mark.parametrize("option", [{"job": "a"}, {"rate": 5}, {"atomic": True}, {"create_topics": 3}])
+@pytest.mark.parametrize("option", [{"job": "a"}, {"rate": 0}, {"atomic": True}, {"create_topics": 3}])
 def test_options_of_kafka_need_kafka(tmp_path: Path, option: dict[str, Any]) -> None:
     given = changes(tmp_path / "in.json", range(3))
     code, _ = failed(lambda: ggfmt.convert(given, to="json", output=tmp_path / "out", master="none[1]", **option))
