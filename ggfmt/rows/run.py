@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from ggfmt import engine, signals
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.commit.commit import CommitPart, write_error
+from ggfmt.commit.commit import CommitPart, opened, write_error
 from ggfmt.commit.names import counted
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.engine import Run, Sink
@@ -116,7 +116,7 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
 
     def check(self, held: ExitStack, dry: bool = False) -> None:
         settings = self.settings
-        output = RowsDirectory(Location.of(settings.output))
+        output = RowsDirectory(opened(settings.output, "the output"))
         self.output = output.root
         self.outputs, self.targets = [output], [output]
         self.target = make_target(settings.to, output, settings.target)

@@ -321,6 +321,12 @@ def test_a_table_without_a_key_is_named(tmp_path: Path, capsys: pytest.CaptureFi
     assert "; no primary key: all columns identify a row, see `--key`\n" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("output", ["kafka://broker:9092", "ftp://host/rows"])
+def test_output_that_cannot_have_rows_is_refused(output: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"GG506.*the output cannot be opened"):
+        ggfmt.consolidate(write_lines(tmp_path / "in.json", [operation(1)]), output, master="none[1]")
+
+
 def test_output_that_is_there_is_refused_or_replaced(tmp_path: Path) -> None:
     out = tmp_path / "out"
     consolidate(STORY, out, to="json")
