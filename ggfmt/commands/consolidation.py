@@ -164,7 +164,6 @@ class RowsManifest(Summarized, dict[str, Any]):
 
 def run_consolidation(request: ConsolidateRequest) -> RowsManifest:
     from ggfmt.formats.api.reading import MAX_RECORD_BYTES
-    from ggfmt.reading.topics import check_workers_reach
     from ggfmt.rows.query import RowQuery, query_error
     from ggfmt.rows.run import ConsolidationSettings, execute
     from ggfmt.rows.targets.options import TargetOptions
@@ -176,9 +175,8 @@ def run_consolidation(request: ConsolidateRequest) -> RowsManifest:
     runner = choose_runner(
         request.master, request.spark_conf, arguments.text(request.java_home), request.remote, request.spark
     )
-    runner.check_reach(files, None)
     topics = arguments.topics(request.producer_config, request.staging)
-    check_workers_reach(files, runner.cluster, topics)
+    runner.check_reach(files, None, topics)
     kept = [word.strip() for text in arguments.words(request.keep) for word in text.split(",")]
     query = RowQuery(
         "history" if request.history else "changes" if request.changes else "current",

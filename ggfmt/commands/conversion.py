@@ -165,7 +165,6 @@ class ConvertRequest:
 
 def run_conversion(request: ConvertRequest) -> Result:
     from ggfmt.formats.api.reading import MAX_RECORD_BYTES
-    from ggfmt.reading.topics import check_workers_reach
     from ggfmt.sinks.messages.run import RunSettings, execute
 
     files = arguments.texts(request.inputs)
@@ -173,9 +172,8 @@ def run_conversion(request: ConvertRequest) -> Result:
     runner = choose_runner(
         request.master, request.spark_conf, arguments.text(request.java_home), request.remote, request.spark
     )
-    runner.check_reach(files, target)
     topics = arguments.topics(request.producer_config, request.staging)
-    check_workers_reach(files, runner.cluster, topics)
+    runner.check_reach(files, target, topics)
     configuration = arguments.configuration(
         request.config, request.settings, request.handlers, request.to, stream=target == STREAM
     )

@@ -17,6 +17,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
 
 if TYPE_CHECKING:
     from ggfmt.reading.runner import InProcess, Runner
+    from ggfmt.reading.topics import TopicSettings
 
 STREAM = "-"
 log = logging.getLogger("ggfmt")
@@ -39,10 +40,14 @@ class RunnerChoice:
     parallelism: int | None = None
     here: str = "`--master none` or `--master 'local[*]'`"
 
-    def check_reach(self, inputs: Sequence[str], output: str | None) -> None:
-        """UsageError GG518 or GG519 if other machines would need standard input or output."""
+    def check_reach(self, inputs: Sequence[str], output: str | None, topics: TopicSettings) -> None:
+        """UsageError GG518 or GG519 if other machines would need standard input or output, or messages of Kafka that
+        are on this machine."""
         if self.cluster is None:
             return
+        from ggfmt.reading.topics import check_workers_reach
+
+        check_workers_reach(inputs, self.cluster, topics, output)
         help = f"run on this machine, by {self.here}, or"
         if STREAM in inputs:
             message = f"the workers of `{self.cluster}` cannot read this machine's standard input"

@@ -20,7 +20,9 @@ _FETCH_MILLISECONDS = 50  # that a broker waits before it says that a partition 
 
 
 class Cluster:
-    """A connection to read from; `close` ends it."""
+    """A connection to read from; `close` ends it. `name`: the same by whichever broker, once `topics` were read."""
+
+    name = ""
 
     def __init__(self, settings: ClientSettings) -> None:
         self.settings = settings
@@ -33,7 +35,9 @@ class Cluster:
     def topics(self) -> Mapping[str, Sequence[int]]:
         """Return the numbers of the partitions of every topic. Abend GG571."""
         with kafka_errors_stop(self.settings.shown):
-            found = self._consumer.list_topics(timeout=SECONDS).topics
+            metadata = self._consumer.list_topics(timeout=SECONDS)
+        self.name = f"{metadata.cluster_id} {sorted(map(str, metadata.brokers.values()))}"
+        found = metadata.topics
         return {name: sorted(topic.partitions) for name, topic in found.items() if topic.error is None}
 
     def bounds(self, topic: str, partitions: Sequence[int]) -> dict[int, tuple[int, int]]:

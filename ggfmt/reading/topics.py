@@ -63,12 +63,20 @@ class TopicSettings:
 NO_TOPIC_SETTINGS = TopicSettings()
 
 
-def check_workers_reach(inputs: Sequence[str], cluster: str | None, topics: TopicSettings) -> None:
-    """UsageError GG518 if other machines, of a cluster by this name, would need the messages that this one keeps."""
-    if cluster is not None and topics.staging is None and any(map(is_kafka, inputs)):
+def check_workers_reach(
+    inputs: Sequence[str], cluster: str | None, topics: TopicSettings, output: str | None = None
+) -> None:
+    """UsageError GG518 or GG519 if other machines, of a cluster by this name, would need the messages that this one
+    keeps, or would keep those that it sends."""
+    if cluster is None or topics.staging is not None:
+        return
+    help = "give `--staging DIR`, a directory that this machine and all workers reach"
+    if any(map(is_kafka, inputs)):
         message = f"the workers of `{cluster}` cannot read the messages that this machine takes from Kafka"
-        help = "give `--staging DIR`, a directory that this machine and all workers reach"
         raise UsageError(Diagnostic("GG518", message, help=help))
+    if output is not None and is_kafka(output):
+        message = f"the workers of `{cluster}` have no common place for messages that wait to be sent to Kafka"
+        raise UsageError(Diagnostic("GG519", message, help=help))
 
 
 Offsets = tuple[int, int]  # of one partition: the first, and the one after the last
@@ -91,7 +99,7 @@ class SpooledInputs:
     limit: int | None = None
     ends: Mapping[str, int] = field(default_factory=dict)
     begun: Mapping[str, Offsets] | None = None
-    _taken: set[str] = field(default_factory=set)
+    _taken: set[tuple[str, str]] = field(default_factory=set)
 
     def takes(self, given: str) -> bool:
         return is_kafka(given) or (self.standard_input and given == STANDARD_INPUT)
@@ -122,12 +130,18 @@ class SpooledInputs:
         bounds = cluster.bounds(name, numbers)
         ranges = wanted.ranges(cluster, name, bounds)
         problems = []
-        for again in self._taken.intersection(shown.values()):
-            message, help = "the partition is an input twice", "name each topic once, or different partitions"
-            problems.append(Diagnostic("GG571", message, Span(file=again), help))
-        self._taken |= set(shown.values())
+        by_topic = {path.split("/", 3)[3]: path for path in self.ends}
         for number, (first, end) in bounds.items():
+            place = f"{name}/{number}"
+            if (cluster.name, place) in self._taken:
+                message, help = "the partition is an input twice", "name each topic once, or different partitions"
+                problems.append(Diagnostic("GG571", message, Span(file=shown[number]), help))
+            self._taken.add((cluster.name, place))
             known = self.ends.get(shown[number])
+            if known is None and self.begun is None and place in by_topic:
+                message = f"the checkpoint has this topic by another address: `{by_topic[place]}`"
+                help = "use that address; for a topic of another cluster, use another `--checkpoint`"
+                problems.append(Diagnostic("GG579", message, Span(file=shown[number]), help))
             if self.begun is not None:
                 ranges[number] = self.begun[shown[number]]
             elif known is not None:
@@ -249,10 +263,10 @@ def _matches(pattern: str, every: Mapping[str, object]) -> list[str]:
 def _point(address: KafkaAddress, option: str, text: str) -> int | datetime | str:
     if text in (_BEGINNING, _END):
         return text
-    if re.fullmatch(r"[0-9]{1,18}", text):
-        number = int(text)
-        return number if number < _FIRST_TIME else datetime.fromtimestamp(number / 1000, timezone.utc)
     try:
+        if re.fullmatch(r"[0-9]{1,18}", text):
+            number = int(text)
+            return number if number < _FIRST_TIME else datetime.fromtimestamp(number / 1000, timezone.utc)
         moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
         return moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone.utc)
     except ValueError:

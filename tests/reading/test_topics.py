@@ -179,6 +179,7 @@ def test_a_range_by_time(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
     [
         ("{topic}?form=2", "GG571", "did you mean `from`?"),
         ("{topic}?from=soon", "GG571", "`from` cannot be `soon`"),
+        ("{topic}?from=999999999999999999", "GG571", "`from` cannot be `999999999999999999`"),
         ("{topic}?partitions=2-1", "GG571", "`partitions` cannot be"),
         ("{topic}?partitions=0,3", "GG579", "no partition 3"),
         ("{topic}?from=4&to=2", "GG571", "`to` is before `from`"),
@@ -209,6 +210,10 @@ def test_a_partition_is_read_once(kafka_broker: KafkaBroker, tmp_path: Path) -> 
     given = [address_of(kafka_broker, f"{topic}?partitions=0"), address_of(kafka_broker, topic)]
     with pytest.raises(UsageError, match="the partition is an input twice"):
         run_ggfmt(given, tmp_path / "out", *JSON_LINES)
+    given[0] = f"kafka://localhost:{kafka_broker.port}/{topic}"
+    with pytest.raises(UsageError, match="the partition is an input twice"):
+        run_ggfmt(given, tmp_path / "out", *JSON_LINES)
+    given[0] += "?partitions=0"
     run_ggfmt([given[0], address_of(kafka_broker, f"{topic}?partitions=1")], tmp_path / "out", *JSON_LINES)
     assert sorted(ids(tmp_path / "out")) == [0, 1, 2, 3, 4, 5]
 
@@ -388,6 +393,25 @@ def test_a_checkpoint_has_the_offsets(kafka_broker: KafkaBroker, tmp_path: Path)
     assert ids(output) == [0, 1, 5, 2]
 
 
+def test_a_checkpoint_knows_a_topic_by_one_address_and_takes_new_partitions(
+    kafka_broker: KafkaBroker, tmp_path: Path
+) -> None:
+    from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]
+
+    topic = filled(kafka_broker, 2)
+    target = tmp_path / "out"
+    seen: Any = {"checkpoint": str(tmp_path / "seen")}
+    run_ggfmt([address_of(kafka_broker, topic)], target, *JSON_LINES, **seen)
+    other: Any = f"kafka://localhost:{kafka_broker.port}/{topic}"
+    with pytest.raises(UsageError, match="the checkpoint has this topic by another address"):
+        run_ggfmt([other], target, *JSON_LINES, **seen)
+    admin = AdminClient({"bootstrap.servers": kafka_broker.brokers})
+    admin.create_partitions([NewPartitions(topic, 3)])[topic].result(20)
+    kafka_broker.send(topic, [(None, value(7))], partition=2)
+    run_ggfmt([address_of(kafka_broker, topic)], target, *JSON_LINES, **seen)
+    assert ids(target) == [0, 1, 7]
+
+
 def test_a_failed_run_leaves_its_range_to_the_next(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
     topic = filled(kafka_broker, 2)
     target = tmp_path / "out"
@@ -500,6 +524,9 @@ def test_preview_and_dry_run_read_little(
 def test_workers_of_a_cluster_need_a_staging_directory(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
     ended = call("run", f"{kafka_broker.address}/t", *JSON, "-o", tmp_path / "out", "--master", "spark://h:7077")
     assert codes(ended) == ["GG518"]
+    given = write_lines(tmp_path / "in.json", [operation(1)])
+    ended = call("run", given, *JSON, "-o", kafka_broker.address, "--master", "spark://h:7077")
+    assert codes(ended) == ["GG519"]
     staging = tmp_path / "staging"
     staging.mkdir()
     result = ggfmt.convert(

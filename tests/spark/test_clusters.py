@@ -9,6 +9,8 @@ import os
 import random
 import resource
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,8 +19,11 @@ from types import MappingProxyType
 
 import pytest
 from cluster_runs import Harm, Sabotage, data, over, records, write_files
+from kafka_broker import KafkaBroker, kafka_broker
+from kafka_runs import Changes
 from kills import Case, Matrix, victims
-from runs import run_ggfmt, write_lines
+from places import ROOT
+from runs import manifest, run_ggfmt, write_lines
 from spark_cluster import quick_executors, standalone_cluster
 
 from ggfmt.diagnostics.diagnostic import Abend
@@ -26,6 +31,8 @@ from ggfmt.reading import routing
 from ggfmt.spark.session import SparkRunner, SparkSettings
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
+
+__all__ = ["kafka_broker"]
 
 FORMS = {"divided": routing.MIN_TABLES, "in-order": 1 << 30}
 
@@ -215,3 +222,31 @@ def test_workers_beyond_their_memory(cluster: tuple[str, Path], tmp_path: Path) 
 def test_a_kill_leaves_all_or_nothing(cluster: tuple[str, Path], tmp_path: Path, case: Case, endings: set[str]) -> None:
     how, _, came_of_it = Matrix(tmp_path).try_case(case, *cluster).partition(", ")
     assert how == "missed" or came_of_it in endings
+
+
+def test_workers_stage_messages_of_kafka_where_all_reach_them(
+    cluster: tuple[str, Path], kafka_broker: KafkaBroker, tmp_path: Path
+) -> None:
+    master, _ = cluster
+    changes = Changes(tmp_path, 3_000, 50, files=4)
+    staging = tmp_path / "staging"
+    staging.mkdir()
+    conf = ("spark.executor.memory=512m", "=".join(quick_executors()))
+    options = [word for pair in conf for word in ("--spark-conf", pair)]
+    common = ("--master", master, "--create-topics", "3", "--job", changes.schema, *options)
+    code, text = changes.run(kafka_broker.address, *common)
+    assert code != 0
+    assert "GG519" in text
+    code, text = changes.run(kafka_broker.address, *common, "--staging", str(staging))
+    assert code == 0, text
+    changes.assert_exact(kafka_broker.brokers)
+    assert os.listdir(staging) == []
+    topics = f"{kafka_broker.address}/{changes.schema}.*"
+    back = ["-q", "run", topics, "--set", "gg.handler.j.format=json", "-o", str(tmp_path / "out")]
+    ended = subprocess.run(
+        [sys.executable, "-m", "ggfmt", *back, "--master", master, *options, "--staging", str(staging)],
+        capture_output=True, text=True, cwd=ROOT, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    assert manifest(tmp_path / "out")["operations_read"] == 3_000
+    assert os.listdir(staging) == []
