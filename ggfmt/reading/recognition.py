@@ -237,8 +237,11 @@ def refuse_unsupported(file: InputFile, head: bytes) -> None:
     """Raise Abend GG309 for a file whose first bytes say that it is no text and no messages at all."""
     known = identify_unsupported(head)
     if known is not None:
-        message = f"the input is {known.what}, which ggfmt does not read"
-        raise Abend(Diagnostic("GG309", message, Span(file=file.shown), known.help))
+        message, help = f"the input is {known.what}, which ggfmt does not read", known.help
+        if file.offsets is not None:
+            message = f"the first value is {known.what.partition(' without')[0]}, which ggfmt does not read"
+            help = "name topics of changes alone; ggfmt reads what Kafka compresses, but no values that a program did"
+        raise Abend(Diagnostic("GG309", message, Span(file=file.shown), help))
 
 
 def layout_of(file: InputFile, reader: type[Reader], source: WriterSettings) -> Layout:

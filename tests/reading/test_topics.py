@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import gzip
 import io
 import json
 import os
@@ -194,6 +195,13 @@ def test_what_is_refused(rest: str, code: str, said: str, kafka_broker: KafkaBro
     found = refused(kafka_broker, rest.format(topic=topic), tmp_path)
     assert found.code == code
     assert said.format(topic=topic) in str(found)
+
+
+def test_values_that_a_program_has_compressed_are_refused(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    topic = kafka_broker.topic(1)
+    kafka_broker.send(topic, [(None, gzip.compress(value(1)))])
+    found = refused(kafka_broker, topic, tmp_path)
+    assert (found.code, found.message) == ("GG309", "the first value is a gzip file, which ggfmt does not read")
 
 
 def test_several_topics_and_globs(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
