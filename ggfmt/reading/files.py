@@ -125,6 +125,7 @@ class InputFile:
     packed: bool = True  # False to read the bytes as stored
     watched: bool = True  # False if it may change while ggfmt reads it
     keys: tuple[str, ...] = ()  # the names of the columns in the keys of its messages, if a file beside it has the keys
+    key_schema: int | None = None  # the id of the schema of all keys of its messages, if they are in the wire format
     packing: Compression | None = None  # how it is compressed, if its name does not show it
     opened: Callable[[], BinaryIO] | None = None  # opens a file that is still being written, whose size is unknown
     listing: Listing | None = None  # which has shown it

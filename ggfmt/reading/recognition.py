@@ -11,6 +11,7 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, su
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Context, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout, Reader
+from ggfmt.formats.avro import confluent
 from ggfmt.formats.json.dumps import plain_head
 from ggfmt.formats.json.files import UnsupportedMessages, find_layout, record_spans, unread
 from ggfmt.java.text import InvalidValueError, visible
@@ -248,4 +249,6 @@ def layout_of(file: InputFile, reader: type[Reader], source: WriterSettings) -> 
     head = read_head(file)
     refuse_unsupported(file, head)
     layout = reader.layout(head, len(head) < HEAD_BYTES, source)
-    return replace(layout, keys=file.keys, messages=file.messages)
+    place, number = getattr(source.options, "schema_registry", ""), file.key_schema
+    keys = file.keys if number is None else confluent.Registry(place).field_names(number)
+    return replace(layout, keys=keys, messages=file.messages)

@@ -30,6 +30,7 @@ from ggfmt.commit.names import counted
 from ggfmt.config.kafka_producer import producer_properties
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, list_names, suggestion
 from ggfmt.formats.api.reading import Chunk
+from ggfmt.formats.avro.confluent import HEAD_BYTES
 from ggfmt.formats.dts.files import with_length
 from ggfmt.formats.json.files import find_layout, record_spans
 from ggfmt.java.text import visible
@@ -159,7 +160,7 @@ class SpooledInputs:
             path = spool.path(shown[number], f"{name}-{number}")
             index = path.with_name(f"{path.name}.messages")
             source = _Values(part, partial(cluster.take, part), kind, self.limit, index)
-            file = spool.keep(source, shown[number], path)
+            file = replace(spool.keep(source, shown[number], path), key_schema=source.key_schema)
             files.append(replace(file, offsets=(start, end), messages=str(index)))
         total = sum(end - start for start, end in ranges.values())
         where = visible(replace(wanted.address, topic=name).shown)
@@ -357,6 +358,13 @@ class _Values:
     limit: int | None
     index: Path  # of the file with the places of values that follow each other
     size: int = 0
+    _heads: set[bytes] = field(default_factory=set)  # of keys beside values in the wire format
+
+    @property
+    def key_schema(self) -> int | None:
+        """The id of the schema of all keys; None if they have several, or none."""
+        (head, *others) = self._heads or (b"",)
+        return int.from_bytes(head[1:], "big") if len(head) == HEAD_BYTES and head[0] == 0 and not others else None
 
     def read(self, size: int) -> bytes:
         """Return more bytes, of one batch of messages; none at the end. Abend GG321 for a value of another kind."""
@@ -384,6 +392,8 @@ class _Values:
         return self._lines(messages) if self.kind.value is ValueKind.JSON else self._joined(messages, self.kind.value)
 
     def _joined(self, messages: Sequence[Any], kind: ValueKind) -> bytes:
+        if kind is ValueKind.CONFLUENT:
+            self._heads |= {(message.key() or b"")[:HEAD_BYTES] for message in messages}
         found: list[bytes] = []
         places = array("q")
         for message in messages:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import uuid
 from collections import defaultdict
 from collections.abc import Iterator
@@ -9,7 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as parquet
 import pytest
+from debezium_recording import KEYS
+from dialects import DATA
 from kafka_broker import KafkaBroker, kafka_broker
 from round_trips import (
     READ,
@@ -34,6 +39,7 @@ __all__ = ["kafka_broker"]
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 AVRO = "io.confluent.connect.avro.AvroConverter"
 
+RECORDING = DATA / "debezium-live" / "postgresql-without-schema.jsonl"
 TABLES_OF_STORY = ("GG.ORDERS", "LONE")
 
 
@@ -154,3 +160,39 @@ def test_topics_of_tables_keep_the_order_of_each_key(
             assert [item for item in of_topic if keys(item) == {key}] == [
                 item for item in operations if keys(item) == {key}
             ]
+
+
+@pytest.mark.skipif(not RECORDING.is_file(), reason="the recorded messages are not there")
+def test_topics_of_debezium_give_the_rows_of_its_files(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    prefix = f"d{uuid.uuid4().hex[:8]}"
+    keys_of = {table: keys.split(",") for table, keys in (part.split("=") for part in KEYS.split(";"))}
+    lines = RECORDING.read_bytes().splitlines(keepends=True)
+    messages: dict[str, list[tuple[bytes | None, bytes | None]]] = defaultdict(list)
+    topic, key = "", None
+    for line in lines:
+        record = json.loads(line)
+        source = record and record.get("source")
+        if source:
+            topic = "{schema}.{table}".format(**source)
+            row = record["after"] if record["after"] is not None else record["before"]
+            named = {name: row[name] for name in keys_of[topic]} if row is not None else None
+            key = None if named is None else json.dumps(named).encode()
+        if record is None or source:
+            messages[topic].append((key, None if record is None else line.rstrip(b"\n")))
+        else:
+            messages["transaction"].append((None, line.rstrip(b"\n")))
+    for topic, sent in messages.items():
+        name = f"{prefix}.{re.sub('[^A-Za-z0-9._-]', '_', topic)}"
+        kafka_broker.send(kafka_broker.topic(3, name), sent, headers=[("__debezium.context.task", b"0")])
+
+    def rows(given: Any, folder: Path, **others: Any) -> dict[str, list[str]]:
+        ggfmt.consolidate(given, folder, to="parquet", master="none[1]", **others)
+        found: dict[str, list[str]] = {}
+        for path in folder.rglob("*.parquet"):
+            rows = [repr(row) for row in parquet.read_table(path).to_pylist()]
+            found.setdefault(path.relative_to(folder).parts[0], []).extend(rows)
+        return {table: sorted(rows) for table, rows in found.items()}
+
+    expected = rows(RECORDING, tmp_path / "file", input_options={"primaryKeys": KEYS})
+    assert len(expected) == len(keys_of)
+    assert rows(f"{kafka_broker.address}/{prefix}.*", tmp_path / "topic") == expected

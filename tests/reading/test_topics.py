@@ -373,6 +373,21 @@ def test_the_wire_format_of_confluent(kafka_broker: KafkaBroker, tmp_path: Path)
     assert (caught.value.diagnostics[0].code, caught.value.diagnostics[0].span.message) == ("GG321", 5)
 
 
+def test_keys_in_the_wire_format_name_the_primary_key(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    topic = kafka_broker.topic(2)
+    messages = [(b"\0\0\0\0\x08" + bytes([number % 3 * 2]), in_wire_format(number % 3)) for number in range(6)]
+    kafka_broker.send(topic, [*messages, (messages[0][0], None)])
+    (tmp_path / "7.avsc").write_text(json.dumps(SCHEMA))
+    key = {"type": "record", "name": "Key", "fields": [{"name": "ID", "type": "long"}]}
+    (tmp_path / "8.avsc").write_text(json.dumps(key))
+    ggfmt.consolidate(
+        address_of(kafka_broker, topic), tmp_path / "rows", to="parquet", master="none[1]",
+        input_format="debezium_avro", schema_registry=tmp_path,
+    )  # fmt: skip
+    (file,) = (tmp_path / "rows").rglob("*.parquet")
+    assert sorted(row["ID"] for row in parquet.read_table(file).to_pylist()) == [0, 1, 2]
+
+
 # Checkpoints
 
 

@@ -116,6 +116,11 @@ class Registry:
             self._schemas[number] = self._read(number)
         return self._schemas[number]
 
+    def field_names(self, number: int) -> tuple[str, ...]:
+        """Return the names of the fields of a schema; none if it is no record, or unknown."""
+        schema = self.schema(number)
+        return tuple(field["name"] for field in schema.get("fields", ())) if isinstance(schema, dict) else ()
+
     def number_of(self, schema: Schema, subject: str) -> int | Diagnostic:
         """Return the lowest id of an equal schema in a directory, or the id that a registry has for the subject."""
         if self._remote is not None:
