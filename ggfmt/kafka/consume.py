@@ -103,7 +103,8 @@ class Cluster:
                     return found
                 if time.monotonic() > limit:
                     message = f"Kafka: no message in {SECONDS:g} seconds, although the range ends at {part.end}"
-                    raise Abend(Diagnostic("GG571", message, Span(file=part.shown)))
+                    help = "check that the brokers run, and that the topic is still there; then run again"
+                    raise Abend(Diagnostic("GG571", message, Span(file=part.shown), help))
         return []
 
 

@@ -12,6 +12,7 @@ import logging
 import os
 import re
 from array import array
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -334,12 +335,17 @@ _HEAD_BYTES = 4096
 _OBJECT_OR_ARRAY = frozenset(b"{[")
 
 
+def _is_json(value: bytes, starts: bytes) -> bool:
+    start = value.removeprefix(BOM_UTF8).lstrip()[:1]
+    return bool(start) and start in starts
+
+
 def kind_of(value: bytes) -> ValueKind:
     if value.startswith(b"\0"):
         return ValueKind.CONFLUENT
     if value.startswith(b"Obj\1"):
         return ValueKind.CONTAINER
-    if value.lstrip()[:1] in (b"{", b"["):
+    if _is_json(value, b"{["):
         return ValueKind.JSON
     return ValueKind.BINARY if _CONTROL.search(value, 0, _HEAD_BYTES) else ValueKind.TEXT
 
@@ -448,6 +454,7 @@ def _text(data: Any) -> str | None:
 def _envelopes(message: Any) -> list[_Envelope]:
     """Return the lines of a message: one for each record of a value that has several, as transactions have them."""
     key, value = message.key(), message.value()
+    value = value and value.removeprefix(BOM_UTF8)
     place = message.topic(), message.partition(), message.offset(), message.timestamp()[1]
     line = _Envelope(*place, key=None, value=None)
     try:
@@ -461,7 +468,7 @@ def _envelopes(message: Any) -> list[_Envelope]:
         line.value = _text(value)
     except ValueError:
         line.value_base64 = base64.b64encode(value).decode()
-    records = _records(value) if value is not None and value.startswith(b"{") else []
+    records = _records(value) if value is not None and _is_json(value, b"{") else []
     if len(records) < 2 or line.value_base64 is not None:
         return [line]
     return [msgspec.structs.replace(line, value=str(record, "utf-8")) for record in records]

@@ -196,3 +196,19 @@ def test_topics_of_debezium_give_the_rows_of_its_files(kafka_broker: KafkaBroker
     expected = rows(RECORDING, tmp_path / "file", input_options={"primaryKeys": KEYS})
     assert len(expected) == len(keys_of)
     assert rows(f"{kafka_broker.address}/{prefix}.*", tmp_path / "topic") == expected
+
+
+def test_a_topic_goes_into_another_and_not_into_itself(kafka_broker: KafkaBroker, story: Path, tmp_path: Path) -> None:
+    topic = f"r{uuid.uuid4().hex[:8]}"
+    sent(kafka_broker, story, handler_file("json", tmp_path, topic))
+    address = f"{kafka_broker.address}/{topic}"
+    seen: Any = {"checkpoint": tmp_path / "seen", "job": topic, "master": "none[1]", "create_topics": 1}
+    configuration = handler_file("avro_op", tmp_path, f"{topic}.again")
+    for count in (len(story.read_bytes().splitlines()), 0):
+        result = ggfmt.convert(address, configuration, output=kafka_broker.address, definitions=TABLES, **seen)
+        assert result.totals["operations_read"] == count
+    with pytest.raises(UsageError, match="the topic is an input and an output"):
+        again = handler_file("json", tmp_path, topic)
+        ggfmt.convert(address, again, output=kafka_broker.address, definitions=TABLES, master="none[1]")
+    sizes = [len(kafka_broker.messages(name)[0]) for name in (topic, f"{topic}.again")]
+    assert sizes == [len(story.read_bytes().splitlines())] * 2

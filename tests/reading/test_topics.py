@@ -9,6 +9,7 @@ import json
 import os
 import tempfile
 import time
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import datetime, timedelta, timezone
@@ -112,11 +113,12 @@ def test_a_topic_is_read_as_a_dump_of_it_is(kafka_broker: KafkaBroker, tmp_path:
 
 def test_a_message_of_a_transaction_has_several_records(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
     topic = kafka_broker.topic(1)
-    kafka_broker.send(topic, [(None, value(1) + value(2)), (None, value(3) + b"\n" + value(4) + b"\n")])
+    values = b"\r\n" + value(1) + value(2), BOM_UTF8 + value(3) + b"\n" + value(4) + b"\n", BOM_UTF8 + value(5)
+    kafka_broker.send(topic, [(None, each) for each in values])
     output = tmp_path / "out"
     run_ggfmt([address_of(kafka_broker, topic)], output, *JSON_LINES, "gg.handler.j.includeTokens=true")
-    assert ids(output) == [1, 2, 3, 4]
-    assert [json.loads(line)["tokens"]["offset"] for line in content(output, "j").splitlines()] == ["0", "0", "1", "1"]
+    assert ids(output) == [1, 2, 3, 4, 5]
+    assert [json.loads(line)["tokens"]["offset"] for line in content(output, "j").splitlines()] == list("00112")
 
 
 def test_bad_values_are_rejected_at_their_place_with_all_bytes(kafka_broker: KafkaBroker, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import logging
 import re
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -232,10 +232,20 @@ class KafkaSink(MessageSink):
         if self.target.joined:
             topics = _joined_totals(self._staged)
         super().collect(run, job, outcomes)
+        self._check_topics(run, topics)
         self.plans = self._planned(topics)
         handler = self.results.totals.handlers[self.target.handler]
         handler.size = sum(plan.totals.bytes for plan in self.plans)
         handler.topics = {plan.topic: plan.totals for plan in self.plans}
+
+    def _check_topics(self, run: Run, topics: Iterable[str]) -> None:
+        """UsageError GG577 if the run would send to a topic that it reads."""
+        assert run.scan is not None
+        read = {item.file.shown.rpartition("/")[0] for item in run.scan.inputs if item.file.offsets is not None}
+        for topic in sorted(topics):
+            if f"{self.shown}/{topic}" in read:
+                message, help = "the topic is an input and an output", "send to other topics: `topicMappingTemplate`"
+                raise UsageError(Diagnostic("GG577", message, Span(file=f"{self.shown}/{topic}"), help))
 
     def _planned(self, topics: Mapping[str, TopicTotals]) -> list[TopicPlan]:
         """Check the topics. UsageError GG572 if the cluster lacks some, Abend GG573 if it would refuse a message."""
