@@ -13,9 +13,7 @@ import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, TypeVar
-
-import msgspec
+from typing import TYPE_CHECKING, Any
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.java.text import visible
@@ -33,7 +31,6 @@ _HIDDEN_SECONDS = 3.0  # that a transaction which is being committed may take
 _PIECE_BYTES = 500_000  # of a long record, which is divided into several
 _QUEUE_KILOBYTES = 2_000_000
 
-Record = TypeVar("Record")
 Message = dict[str, Any]  # as `Producer.produce_batch` takes it: `key`, `value`, and perhaps `headers`
 
 
@@ -247,14 +244,6 @@ def _joined(found: Mapping[str, bytes]) -> dict[str, bytes]:
                 raise foreign_record(name)
             joined[name] = b"".join([first, *(found.get(f"{name}#{number}", b"") for number in range(1, int(count)))])
     return joined
-
-
-def decode_record(name: str, value: bytes, type: type[Record]) -> Record:
-    """Return a record as `type`. Abend GG574 if it is not one of ggfmt."""
-    try:
-        return msgspec.json.decode(value, type=type)
-    except msgspec.MsgspecError:
-        raise foreign_record(name) from None
 
 
 def foreign_record(name: str) -> Abend:

@@ -26,10 +26,10 @@ from ggfmt.kafka.jobs import (
     Fenced,
     Message,
     Transactions,
-    decode_record,
     read_records,
 )
 from ggfmt.sinks.kafka.staging import Descriptions, StagedMessages
+from ggfmt.sinks.kafka.state import decode_record
 
 _COMMIT_MESSAGES, _COMMIT_BYTES, _COMMIT_SECONDS = 50_000, 32 << 20, 10.0
 _BATCH_BYTES = 1_000_000  # of the protocol, as clients have it by default

@@ -8,16 +8,18 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.java.text import visible
 from ggfmt.kafka.client import ClientSettings
-from ggfmt.kafka.jobs import STATE_TOPIC, decode_record, foreign_record, read_records
+from ggfmt.kafka.jobs import STATE_TOPIC, foreign_record, read_records
 
 APPEND = "append"
+
+Record = TypeVar("Record")
 
 
 class RunRecord(msgspec.Struct, kw_only=True):
@@ -60,6 +62,14 @@ class RunRecord(msgspec.Struct, kw_only=True):
 
 class _Stored(msgspec.Struct):
     record: bytes
+
+
+def decode_record(name: str, value: bytes, type: type[Record]) -> Record:
+    """Return a record as `type`. Abend GG574 if it is not one of ggfmt."""
+    try:
+        return msgspec.json.decode(value, type=type)
+    except msgspec.MsgspecError:
+        raise foreign_record(name) from None
 
 
 def decoded(job: str, value: bytes) -> RunRecord:
