@@ -207,8 +207,8 @@ def test_a_topic_goes_into_another_and_not_into_itself(kafka_broker: KafkaBroker
     for count in (len(story.read_bytes().splitlines()), 0):
         result = ggfmt.convert(address, configuration, output=kafka_broker.address, definitions=TABLES, **seen)
         assert result.totals["operations_read"] == count
+    again = handler_file("json", tmp_path, topic)
     with pytest.raises(UsageError, match="the topic is an input and an output"):
-        again = handler_file("json", tmp_path, topic)
         ggfmt.convert(address, again, output=kafka_broker.address, definitions=TABLES, master="none[1]")
     sizes = [len(kafka_broker.messages(name)[0]) for name in (topic, f"{topic}.again")]
     assert sizes == [len(story.read_bytes().splitlines())] * 2

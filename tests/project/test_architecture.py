@@ -81,8 +81,7 @@ LIBRARIES: dict[str, set[str]] = {
         "formats.connect.avro_write",
         "formats.records.connect_avro",
     },
-    "msgspec": {"columnar", "formats", "commit", "reading", "sinks", "definitions", "frames.stream", "rows.readers"}
-    | {"kafka.jobs"},
+    "msgspec": {"columnar", "formats", "commit", "reading", "sinks", "definitions", "frames.stream", "rows.readers"},
     "adbc_driver_postgresql": {"comparison.database"},
     "pymysql": {"comparison.sql_database"},
     "sqlalchemy": {"comparison.sql_database"},

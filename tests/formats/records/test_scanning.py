@@ -44,7 +44,7 @@ def is_scanned(name: str) -> bool:
 
 
 # What kernels make JSON of: test_avro_kernel and test_csv_kernels have these.
-MADE_JSON = ("arcion_csv", "debezium_avro", "qlik_avro")
+MADE_JSON = ("arcion_csv", "debezium_avro", "kafkaconnect_avro", "qlik_avro")
 SCANNED = [name for name in FORMATS if is_scanned(name) and name not in MADE_JSON]
 
 pytestmark = pytest.mark.skipif(native is None, reason="there are no kernels to compare with")
