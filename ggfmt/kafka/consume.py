@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
-from ggfmt.kafka.client import SECONDS, ClientSettings, kafka_error, kafka_errors_stop
+from ggfmt.kafka.client import SECONDS, ClientSettings, kafka_errors_stop
 
 if TYPE_CHECKING:
     from confluent_kafka import Message
@@ -74,7 +74,7 @@ class Cluster:
 
     def take(self, part: Partition) -> list[Message]:
         """Return the next messages of a partition; none at the end of the range."""
-        from confluent_kafka import KafkaError, TopicPartition
+        from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
         limit = time.monotonic() + SECONDS
         with kafka_errors_stop(part.shown):
@@ -85,12 +85,12 @@ class Cluster:
                 batch = self._consumer.consume(min(part.batch, part.end - part.place), _WAIT_SECONDS)
                 for event in batch:
                     error: Any = event.error()
-                    if error is None:
+                    if error is None or event.topic() is None:  # others are of the group, which reads nothing here
                         continue
                     if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
                         raise Abend(lost_messages(part.shown, part.place, None))
                     if error.code() != KafkaError._PARTITION_EOF:
-                        raise Abend(kafka_error(error, part.shown))
+                        raise KafkaException(error)
                     part.place = max(part.place, event.offset() or 0)
                 found = [message for message in batch if message.error() is None]
                 if found:

@@ -263,6 +263,33 @@ def test_messages_that_a_topic_has_deleted_are_an_error(kafka_broker: KafkaBroke
     assert read(kafka_broker, topic, tmp_path) == [4, 5]
 
 
+def test_messages_that_go_while_a_topic_is_read_are_an_error(
+    kafka_broker: KafkaBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from confluent_kafka import KafkaError
+
+    class Event:
+        def __init__(self, code: int, topic: str | None) -> None:
+            self.error, self.topic = (lambda: KafkaError(code)), (lambda: topic)
+
+    class Consumer:
+        def __getattr__(self, name: str) -> Any:
+            of_group = Event(KafkaError.GROUP_AUTHORIZATION_FAILED, None)  # no one needs the group
+            return lambda *given: [of_group, Event(KafkaError._UNKNOWN_PARTITION, topic)]
+
+    topic = filled(kafka_broker)
+    take = Cluster.take
+
+    def taking(self: Cluster, part: Any) -> Any:
+        self._consumer.close()
+        self._consumer = Consumer()  # type: ignore[assignment]
+        return take(self, part)
+
+    monkeypatch.setattr(Cluster, "take", taking)
+    found = refused(kafka_broker, topic, tmp_path)
+    assert (found.code, found.message) == ("GG571", "Kafka: Local: Unknown partition")
+
+
 def test_the_end_is_fixed_at_the_start(
     kafka_broker: KafkaBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
