@@ -14,8 +14,8 @@ from places import ROOT
 
 import ggfmt
 
-PYTHON_LINES = 74_787
-C_LINES = 7_429
+PYTHON_LINES = 79_661
+C_LINES = 7_476
 MODULES = 120  # of which one conversion calls a function
 
 
