@@ -169,12 +169,12 @@ class KafkaSink(MessageSink):
             self.last, _ = read_run(self.client, self.job_name, whole=False)
         if self.request.is_dry:
             return job
-        nothing = check_run(self.last, self._fingerprint, self.job_name, run.mode, self.shown)
-        if nothing is not None and self.unfinished is None:
-            log.warning("%s; no message is sent", visible(nothing))
-            run.idle = nothing
+        check_run(self.last, self._fingerprint, self.job_name, run.mode, self.shown)
         if self.last is not None and self.is_continued:
-            if nothing is None:
+            if self.last.is_complete:
+                message = "run %s of the job `%s` has sent these messages; ggfmt compares them, and sends none"
+                log.warning(message, self.last.run, self.job_name)
+            else:
                 log.info("going on with run %s, of which a part was sent", self.last.run)
             self._moment = datetime.fromisoformat(self.last.moment)
         else:  # a fixed time, so that another attempt makes the same messages
@@ -384,6 +384,7 @@ class KafkaSink(MessageSink):
             request.atomic,
             None if request.rate is None else request.rate / max(1, len(shares)),
             self.target.joined,
+            self.record.is_complete,
             max((plan.totals.largest for plan in self.plans), default=0),
             min((plan.limit for plan in self.plans if plan.limit is not None), default=1_000_000),
         )

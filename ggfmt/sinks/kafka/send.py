@@ -83,6 +83,7 @@ class Sending:
     session    the id of this attempt, by which a sender knows that its run was overtaken
     since      the offset of the records in the state topic from which on there may be some of this run
     partitions of each topic
+    is_complete  all messages are sent, so that there must be no others
     """
 
     settings: ClientSettings
@@ -94,6 +95,7 @@ class Sending:
     atomic: bool = False
     rate: float | None = None
     joined: bool = False
+    is_complete: bool = False
     largest: int = _BATCH_BYTES
     limit: int = _BATCH_BYTES
 
@@ -212,6 +214,8 @@ class _Sender:
                 if digest.messages == self._begun[pair].messages and digest.text != self._begun[pair].digest:
                     raise Abend(other_messages(self._sending.settings, self._sending.job, pair))
             if len(part):
+                if self._sending.is_complete:
+                    raise Abend(other_messages(self._sending.settings, self._sending.job, pair))
                 digest.update(part["key"], part["value"])
                 self._transactions.send(topic, partition, _messages(part))
                 self._touched.add(pair)

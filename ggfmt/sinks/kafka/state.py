@@ -93,12 +93,10 @@ def fingerprint_of(*parts: object) -> str:
     return sha256(msgspec.json.encode([str(part) for part in parts])).hexdigest()[:32]
 
 
-def check_run(last: RunRecord | None, fingerprint: str, job: str, mode: str, shown: str) -> str | None:
-    """Return why a run has nothing to send; None if it sends. UsageError GG574 if it cannot follow the last one."""
-    if last is None:
-        return None
-    if last.fingerprint == fingerprint:
-        return f"run {last.run} of the job `{job}` has sent these messages" if last.is_complete else None
+def check_run(last: RunRecord | None, fingerprint: str, job: str, mode: str, shown: str) -> None:
+    """UsageError GG574 if a run cannot follow the last one of its job."""
+    if last is None or last.fingerprint == fingerprint:
+        return
     place = Span(file=shown)
     if not last.is_complete:
         message = f"run {last.run} of the job `{visible(job)}` was interrupted, and had other inputs or settings"
@@ -108,4 +106,3 @@ def check_run(last: RunRecord | None, fingerprint: str, job: str, mode: str, sho
         message = f"the job `{visible(job)}` has sent other messages: run {last.run}"
         help = f"to send these too, give `--mode {APPEND}`, or another `--job`"
         raise UsageError(Diagnostic("GG574", message, place, help))
-    return None

@@ -21,6 +21,7 @@ import ggfmt
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, UsageError
 from ggfmt.kafka.client import ClientSettings
 from ggfmt.kafka.jobs import Transactions
+from ggfmt.reading.content import END_BYTES
 from ggfmt.render.runs import print_verification
 from ggfmt.sinks.kafka import run as sink
 from ggfmt.sinks.kafka.run import KafkaSink
@@ -213,17 +214,27 @@ def test_a_run_that_would_make_other_messages_does_not_go_on(place: Place, stop_
 
 def test_what_was_sent_is_not_sent_again(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     given = changes(place.directory / "in.json", range(30))
-    place.send(given)
+    first = place.send(given)
     with caplog.at_level("INFO"):
         result = place.send(given)
-    assert "has sent these messages; no message is sent" in caplog.text
+    assert "has sent these messages; ggfmt compares them, and sends none" in caplog.text
     assert "going on" not in caplog.text
-    assert result.totals["operations_read"] == 0
+    assert result.manifest["run"] == first.manifest["run"]
     assert place.count("S.A", "S.B") == 30
     more = changes(place.directory / "more.json", range(30, 40))
     assert failed(lambda: place.send(more))[0] == "GG574"
     place.send(more, mode="append")
     assert place.count("S.A", "S.B") == 40
+
+
+def test_a_file_that_was_corrected_in_its_middle_is_not_taken_for_the_one_that_was_sent(place: Place) -> None:
+    given = changes(place.directory / "in.json", range(1200), ("S.A",))
+    place.send(given, job=None)
+    data = given.read_bytes()
+    assert len(data) > 2 * END_BYTES
+    given.write_bytes(data.replace(b'"name 600"', b'"NAME 600"'))
+    assert failed(lambda: place.send(given, job=None))[0] == "GG574"
+    assert place.count("S.A") == 1200
 
 
 def test_without_a_name_the_job_follows_from_inputs_and_settings(
