@@ -77,6 +77,7 @@ class KafkaBroker:
                 "isolation.level": isolation,
                 "enable.partition.eof": True,
                 "auto.offset.reset": "earliest",
+                "fetch.wait.max.ms": 20,
             }
         )
         try:
@@ -87,7 +88,7 @@ class KafkaBroker:
             limit = time.monotonic() + 60
             while waiting:
                 assert time.monotonic() < limit, f"no end of the partitions {waiting}"
-                for message in consumer.consume(10_000, 0.5):
+                for message in consumer.consume(10_000, 0.05):
                     error = message.error()
                     if error is None:
                         found[message.partition() or 0].append((message.key(), message.value()))

@@ -173,7 +173,7 @@ class Found:
             limit = time.monotonic() + 120
             while waiting:
                 assert time.monotonic() < limit, f"no end of {waiting}"
-                for message in consumer.consume(10_000, 0.5):
+                for message in consumer.consume(10_000, 0.05):
                     error = message.error()
                     if error is None:
                         self._add(message)

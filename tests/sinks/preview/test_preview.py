@@ -36,6 +36,7 @@ from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.writing import hex_lines, json_lines, show_text
+from ggfmt.formats.avro.confluent import SchemaIds
 from ggfmt.formats.avro.containers import read_header, split_blocks
 from ggfmt.formats.goldengate.json import JsonOptions
 from ggfmt.formats.goldengate.metacolumns import Template
@@ -322,8 +323,10 @@ def drawn_options(data: st.DataObject, name: str, folder: str) -> Any:
         elif isinstance(kind, Int):
             high = kind.low + 40 if kind.high is None else kind.high
             values[spec.attr] = data.draw(st.one_of(st.just(spec.default), st.integers(kind.low, high)), spec.attr)
-        elif isinstance(kind, TableKeys):
+        elif isinstance(kind, (TableKeys, SchemaIds)):
             values[spec.attr] = ()
+        elif spec.attr == "schema_registry":
+            values[spec.attr] = ""
         elif spec.attr == "schema_directory":
             values[spec.attr] = folder
         else:
