@@ -11,12 +11,41 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.kafka.client import SECONDS, ClientSettings, kafka_errors_stop
 
 if TYPE_CHECKING:
-    from confluent_kafka import Message
+    from confluent_kafka import Consumer, Message
+
+_EARLIEST, _LATEST = -2, -1  # as times, in the protocol
 
 _FIRST_BATCH, _LARGEST_BATCH = 100, 1000  # messages
 _BATCH_BYTES = 8 << 20
 _WAIT_SECONDS = 0.1  # for a full batch: control records and aborted ones use offsets, so it may never be full
 _FETCH_MILLISECONDS = 50  # that a broker waits before it says that a partition has ended
+
+
+def ends(
+    settings: ClientSettings, partitions: Sequence[tuple[str, int]], committed: bool = False
+) -> dict[tuple[str, int], int]:
+    """Return the ends of partitions: the next offset, or with `committed` where the first open transaction begins."""
+    consumer = settings.consumer(isolation_level="read_committed" if committed else "read_uncommitted")
+    try:
+        return _offsets(consumer, partitions, _LATEST, settings.shown)
+    finally:
+        consumer.close()
+
+
+def _offsets(
+    consumer: Consumer, partitions: Sequence[tuple[str, int]], point: int, shown: str
+) -> dict[tuple[str, int], int]:
+    """Return the offsets of a point of partitions, by one request to each broker. The function of the admin client for
+    that, `list_offsets`, crashes now and then (confluent-kafka 2.16.1)."""
+    from confluent_kafka import KafkaException, TopicPartition
+
+    asked = [TopicPartition(*pair, point) for pair in partitions]
+    with kafka_errors_stop(shown):
+        found = consumer.offsets_for_times(asked, timeout=SECONDS) if asked else []
+        for place in found:
+            if place.error is not None:
+                raise KafkaException(place.error)
+    return {(place.topic, place.partition): place.offset for place in found}
 
 
 class Cluster:
@@ -42,22 +71,9 @@ class Cluster:
 
     def bounds(self, topic: str, partitions: Sequence[int]) -> dict[int, tuple[int, int]]:
         """Return the first offset of each partition, and its last stable offset: an open transaction hides the rest."""
-        from confluent_kafka import IsolationLevel, TopicPartition
-        from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
-
-        admin = self.settings.admin()
-        kinds = OffsetSpec.earliest(), OffsetSpec.latest()  # type: ignore[no-untyped-call]
-        with kafka_errors_stop(self.settings.shown):
-            asked = [
-                admin.list_offsets(
-                    {TopicPartition(topic, number): kind for number in partitions},
-                    isolation_level=IsolationLevel.READ_COMMITTED,
-                    request_timeout=SECONDS,
-                )
-                for kind in kinds
-            ]
-            first, last = ({place.partition: found.result().offset for place, found in each.items()} for each in asked)
-        return {number: (first[number], last[number]) for number in partitions}
+        pairs = [(topic, number) for number in partitions]
+        first, last = (_offsets(self._consumer, pairs, point, self.settings.shown) for point in (_EARLIEST, _LATEST))
+        return {number: (first[topic, number], last[topic, number]) for number in partitions}
 
     def at_time(self, topic: str, bounds: Mapping[int, tuple[int, int]], milliseconds: int) -> dict[int, int]:
         """Return the offset of the first message of each partition that is not older; the end if there is none."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.java.text import visible
 from ggfmt.kafka.client import SECONDS, ClientSettings, LibraryLog, kafka_error, kafka_errors_stop
 from ggfmt.kafka.cluster import topic_settings
-from ggfmt.kafka.consume import Cluster, Partition
+from ggfmt.kafka.consume import Cluster, Partition, ends
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, KafkaException, Producer
@@ -185,20 +185,6 @@ def make_topics(
                     raise
 
 
-def ends(settings: ClientSettings, partitions: Sequence[tuple[str, int]], committed: bool = False) -> list[int]:
-    """Return the ends of partitions: the next offset, or with `committed` where the first open transaction begins."""
-    from confluent_kafka import IsolationLevel, TopicPartition
-    from confluent_kafka.admin._listoffsets import OffsetSpec
-
-    admin = settings.admin()
-    level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
-    wanted = {TopicPartition(*item): OffsetSpec.latest() for item in partitions}  # type: ignore[no-untyped-call]
-    with kafka_errors_stop(settings.shown):
-        found = admin.list_offsets(wanted, isolation_level=level, request_timeout=SECONDS) if wanted else {}
-        offsets = {(item.topic, item.partition): made.result(2 * SECONDS).offset for item, made in found.items()}
-    return [offsets[item] for item in partitions]
-
-
 def read_records(
     settings: ClientSettings, job: str | None, since: int = 0, whole: bool = True
 ) -> tuple[dict[str, bytes], int]:
@@ -207,9 +193,10 @@ def read_records(
     Open transactions hide what follows them: wait for their end. Abend GG571 if one does not end. Without `whole`
     return the records before it then, after some seconds.
     """
-    (end,) = ends(settings, [(STATE_TOPIC, 0)])
+    place = STATE_TOPIC, 0
+    end = ends(settings, [place])[place]
     limit = time.monotonic() + (1.5 * TRANSACTION_SECONDS if whole else _HIDDEN_SECONDS)
-    while (stable := ends(settings, [(STATE_TOPIC, 0)], committed=True)[0]) < end:
+    while (stable := ends(settings, [place], committed=True)[place]) < end:
         if time.monotonic() > limit:
             if not whole:
                 end = stable

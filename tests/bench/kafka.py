@@ -118,7 +118,7 @@ class Bench:
             read = self.files(f"{self.broker.address}/{self.topic}", number)
         except subprocess.CalledProcessError:
             return found
-        found["ggfmt reads"] = read - self.files(self.dump, number, "--input-format", "kcat")
+        found["ggfmt reads"] = read - self.files(self.dump, number, "--input-format", "json")
         return found
 
 

@@ -28,10 +28,10 @@ from ggfmt.formats.goldengate.kafkaconnect.converters import Converters
 from ggfmt.java.text import visible
 from ggfmt.kafka.address import SCHEME
 from ggfmt.kafka.cluster import topic_settings
+from ggfmt.kafka.consume import ends
 from ggfmt.kafka.jobs import (
     Fenced,
     Transactions,
-    ends,
     make_state_topic,
     make_topics,
     read_records,
@@ -363,11 +363,8 @@ class KafkaSink(MessageSink):
                     raise Abend(Diagnostic("GG574", message, Span(file=f"{self.shown}/{topic}"), help))
 
     def _ends(self, topics: Mapping[str, int]) -> dict[str, list[int]]:
-        pairs = [(topic, number) for topic, count in topics.items() for number in range(count)]
-        found: dict[str, list[int]] = {topic: [] for topic in topics}
-        for (topic, _), end in zip(pairs, ends(self.client, pairs), strict=True):
-            found[topic].append(end)
-        return found
+        found = ends(self.client, [(topic, number) for topic, count in topics.items() for number in range(count)])
+        return {topic: [found[topic, number] for number in range(count)] for topic, count in topics.items()}
 
     def _send(self, run: Run) -> None:
         shares: dict[int, list[StagedMessages]] = {}
