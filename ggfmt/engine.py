@@ -23,6 +23,7 @@ from ggfmt.commit.records import is_committed
 from ggfmt.commit.store import FAILURES
 from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, Span
 from ggfmt.java.text import visible
+from ggfmt.kafka.address import is_kafka
 from ggfmt.location import Location
 from ggfmt.reading.checkpoint import Checkpoint, OutputTarget, open_checkpoint, warn_rejected_files_are_done
 from ggfmt.reading.files import InputFile, check_inputs_unchanged
@@ -245,7 +246,7 @@ def prepare(run: Run, sink: Sink[J, O, R], held: ExitStack, dry: bool = False) -
     if dry:
         request = replace(request, inputs=[given for given in request.inputs if given != STANDARD_INPUT])
     spooled = SpooledInputs(held, request.topics, limit=DRY_RUN_MESSAGES if dry else None)
-    if run.checkpoint is not None:
+    if run.checkpoint is not None and any(map(is_kafka, request.inputs)):  # its records may be millions
         spooled.ends, spooled.begun = run.checkpoint.offsets(sink.unfinished)
     files = request.list(spooled)
     if run.checkpoint is not None:

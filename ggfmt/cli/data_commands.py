@@ -264,13 +264,10 @@ def verify(
     from ggfmt.sinks.messages.verification import verify as verify_output
 
     if is_kafka(output):
-        from ggfmt.config.kafka_producer import producer_properties
-        from ggfmt.kafka.properties import client_settings
+        from ggfmt.config.kafka_producer import client_of
         from ggfmt.sinks.kafka.verification import verify as verify_topics
 
-        given = None if producer_config is None else str(producer_config)
-        client, _ = client_settings(parse_cluster(output), *producer_properties(None, (), (), given, os.environ))
-        found = verify_topics(client, job)
+        found = verify_topics(client_of(parse_cluster(output), producer_config), job)
     else:
         found = verify_output(output)
     if output_format == "json":

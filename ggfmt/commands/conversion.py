@@ -220,10 +220,7 @@ def run_conversion(request: ConvertRequest) -> Result:
 def _kafka(request: ConvertRequest, target: str | None, configuration: Configuration) -> KafkaRequest | None:
     """Return what a run to Kafka is asked to do; None for another output. Raises: UsageError GG571, GG577, and as of
     `client_settings`."""
-    from ggfmt.config.kafka_producer import producer_properties
     from ggfmt.kafka.address import is_kafka, parse_cluster
-    from ggfmt.kafka.properties import client_settings
-    from ggfmt.kafka.request import KafkaRequest
 
     if target is None or not is_kafka(target):
         given = {
@@ -236,6 +233,10 @@ def _kafka(request: ConvertRequest, target: str | None, configuration: Configura
             message = f"`{option}` is for messages in Kafka"
             raise UsageError(Diagnostic("GG577", message, help=f"leave out `{option}`, or give `-o kafka://BROKER`"))
         return None
+    from ggfmt.config.kafka_producer import producer_properties
+    from ggfmt.kafka.properties import client_settings
+    from ggfmt.kafka.request import KafkaRequest
+
     (name,) = {handler.name for handler in configuration.handlers} if len(configuration.handlers) == 1 else (None,)
     files, settings = arguments.texts(request.config), arguments.lines(request.settings)
     sources = producer_properties(name, files, settings, arguments.text(request.producer_config), os.environ)

@@ -10,7 +10,9 @@ from ggfmt.config.comments import before_comment
 from ggfmt.config.properties import SETTINGS, Entry, entries_from_settings, read_properties
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, MissingFileError, Span
 from ggfmt.java.text import trim, visible
-from ggfmt.kafka.properties import Property, variables
+from ggfmt.kafka.address import KafkaAddress
+from ggfmt.kafka.client import ClientSettings
+from ggfmt.kafka.properties import Property, client_settings, variables
 
 DEFAULT_FILE = "kafka-producer-default.properties"
 
@@ -36,6 +38,13 @@ def producer_properties(
             log.info("reading the settings of the producer from `%s`", visible(path))
             yield _properties(path)
     yield variables(environment)
+
+
+def client_of(address: KafkaAddress, given: str | os.PathLike[str] | None) -> ClientSettings:
+    """Return settings for clients without a handler, by `--producer-config` and the environment. Raises: as above, and
+    as `client_settings`."""
+    file = None if given is None else os.fspath(given)
+    return client_settings(address, *producer_properties(None, (), (), file, os.environ))[0]
 
 
 def _properties(path: str) -> list[Property]:

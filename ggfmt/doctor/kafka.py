@@ -10,8 +10,8 @@ from ggfmt.diagnostics.diagnostic import GgfmtError, without_credentials
 from ggfmt.doctor.finding import Finding, State, size_text
 from ggfmt.kafka.address import KafkaAddress, is_kafka
 from ggfmt.kafka.client import ClientSettings
-from ggfmt.kafka.cluster import access_rules, broker_settings, topic_settings, try_transactions
-from ggfmt.kafka.jobs import STATE_TOPIC
+from ggfmt.kafka.cluster import access_rules, broker_settings, topic_settings
+from ggfmt.kafka.jobs import STATE_TOPIC, Transactions
 from ggfmt.kafka.properties import Property, client_settings
 from ggfmt.kafka.registry import SchemaRegistry
 
@@ -98,7 +98,7 @@ def _rights(settings: ClientSettings, cluster: ClusterMetadata) -> Finding:
 
 
 def _transactions(settings: ClientSettings, cluster: ClusterMetadata) -> Finding:
-    try_transactions(settings, _TRIAL)
+    Transactions(settings, _TRIAL).close()
     return Finding("kafka_transactions", State.OK, f"a transactional producer `{_TRIAL}` can start")
 
 

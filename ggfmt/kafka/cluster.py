@@ -1,4 +1,4 @@
-"""What a cluster says of itself: settings of topics and brokers, rules of access, whether it has transactions."""
+"""What a cluster says of itself: settings of topics and brokers, rules of access."""
 
 from __future__ import annotations
 
@@ -39,10 +39,3 @@ def access_rules(settings: ClientSettings) -> int | None:
             if error.args[0].code() == errors.KafkaError.SECURITY_DISABLED:
                 return None
             raise
-
-
-def try_transactions(settings: ClientSettings, transactional_id: str) -> None:
-    """Raise Abend GG571 if the cluster gives no transactional producer. Older ones with this id are ended."""
-    producer = settings.producer(transactional_id=transactional_id)
-    with kafka_errors_stop(settings.shown):
-        producer.init_transactions(SECONDS)

@@ -17,7 +17,7 @@ _EARLIEST, _LATEST = -2, -1  # as times, in the protocol
 
 _FIRST_BATCH, _LARGEST_BATCH = 100, 1000  # messages
 _BATCH_BYTES = 8 << 20
-_WAIT_SECONDS = 0.1  # for a full batch: control records and aborted ones use offsets, so it may never be full
+_WAIT_SECONDS = 0.1  # for a message
 _FETCH_MILLISECONDS = 50  # that a broker waits before it says that a partition has ended
 
 
@@ -35,7 +35,8 @@ def ends(
 def _offsets(
     consumer: Consumer, partitions: Sequence[tuple[str, int]], point: int, shown: str
 ) -> dict[tuple[str, int], int]:
-    """Return the offsets of a point of partitions, by one request to each broker. The function of the admin client for
+    """Return the first offsets of partitions that are not older than a `point` of time, by one request to each broker:
+    milliseconds since 1970, `_EARLIEST` or `_LATEST`. The function of the admin client for
     that, `list_offsets`, crashes now and then (confluent-kafka 2.16.1)."""
     from confluent_kafka import KafkaException, TopicPartition
 
@@ -77,16 +78,10 @@ class Cluster:
 
     def at_time(self, topic: str, bounds: Mapping[int, tuple[int, int]], milliseconds: int) -> dict[int, int]:
         """Return the offset of the first message of each partition that is not older; the end if there is none."""
-        from confluent_kafka import KafkaException, TopicPartition
-
-        asked = [TopicPartition(topic, number, milliseconds) for number in bounds]
-        with kafka_errors_stop(self.settings.shown):
-            found = self._consumer.offsets_for_times(asked, timeout=SECONDS)
-            for place in found:
-                if place.error is not None:
-                    raise KafkaException(place.error)
-        ends = {place.partition: place.offset for place in found}
-        return {number: min(ends[number], end) if ends[number] >= 0 else end for number, (_, end) in bounds.items()}
+        pairs = [(topic, number) for number in bounds]
+        found = _offsets(self._consumer, pairs, milliseconds, self.settings.shown)
+        places = {number: found[topic, number] for number in bounds}
+        return {number: min(places[number], end) if places[number] >= 0 else end for number, (_, end) in bounds.items()}
 
     def take(self, part: Partition) -> list[Message]:
         """Return the next messages of a partition; none at the end of the range."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from confluent_kafka import KafkaError, KafkaException, Producer
 
 STATE_TOPIC = "ggfmt.state"
+STATE = STATE_TOPIC, 0  # its one partition
 TRANSACTION_SECONDS = 60  # after which the cluster ends the transaction of a producer that is gone
 ATOMIC_SECONDS = 900  # the most that clusters take by default
 _HIDDEN_SECONDS = 3.0  # that a transaction which is being committed may take
@@ -185,18 +186,15 @@ def make_topics(
                     raise
 
 
-def read_records(
-    settings: ClientSettings, job: str | None, since: int = 0, whole: bool = True
-) -> tuple[dict[str, bytes], int]:
-    """Return the records of a job, or of all jobs, from an offset on, and the end of the topic.
+def read_records(settings: ClientSettings, job: str | None, since: int = 0, whole: bool = True) -> dict[str, bytes]:
+    """Return the records of a job, or of all jobs, from an offset on.
 
     Open transactions hide what follows them: wait for their end. Abend GG571 if one does not end. Without `whole`
     return the records before it then, after some seconds.
     """
-    place = STATE_TOPIC, 0
-    end = ends(settings, [place])[place]
+    end = ends(settings, [STATE])[STATE]
     limit = time.monotonic() + (1.5 * TRANSACTION_SECONDS if whole else _HIDDEN_SECONDS)
-    while (stable := ends(settings, [place], committed=True)[place]) < end:
+    while (stable := ends(settings, [STATE], committed=True)[STATE]) < end:
         if time.monotonic() > limit:
             if not whole:
                 end = stable
@@ -219,7 +217,7 @@ def read_records(
                     found[name] = value
     finally:
         cluster.close()
-    return _joined(found), end
+    return _joined(found)
 
 
 def _joined(found: Mapping[str, bytes]) -> dict[str, bytes]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import logging
-import os
 import re
 from array import array
 from codecs import BOM_UTF8
@@ -28,7 +27,7 @@ import msgspec
 from msgspec import Raw
 
 from ggfmt.commit.names import counted
-from ggfmt.config.kafka_producer import producer_properties
+from ggfmt.config.kafka_producer import client_of
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, list_names, suggestion
 from ggfmt.formats.api.reading import Chunk
 from ggfmt.formats.avro.confluent import HEAD_BYTES
@@ -38,7 +37,6 @@ from ggfmt.java.text import visible
 from ggfmt.kafka.address import KafkaAddress, is_kafka, parse_address
 from ggfmt.kafka.consume import Cluster, Partition, lost_messages
 from ggfmt.kafka.jobs import STATE_TOPIC
-from ggfmt.kafka.properties import client_settings
 from ggfmt.reading.files import InputFile
 from ggfmt.reading.recognition import reader_of
 from ggfmt.reading.standard_input import ARGUMENT as STANDARD_INPUT
@@ -111,8 +109,7 @@ class SpooledInputs:
         if given == STANDARD_INPUT:
             return [Spool(self.held, self.lazy).standard_input()]
         wanted = TopicRange.of(given)
-        sources = producer_properties(None, (), (), self.topics.properties, os.environ)
-        cluster = Cluster(client_settings(wanted.address, *sources)[0])
+        cluster = Cluster(client_of(wanted.address, self.topics.properties))
         with ExitStack() as connected:
             connected.callback(cluster.close)
             spool = Spool(self.held, self.lazy, self.topics.staging)

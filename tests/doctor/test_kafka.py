@@ -72,7 +72,7 @@ def test_what_a_cluster_may_answer(kafka_broker: KafkaBroker, monkeypatch: pytes
 
     monkeypatch.setattr(kafka, "access_rules", lambda settings: None)
     monkeypatch.setattr(kafka, "broker_settings", lambda settings, broker: {"message.max.bytes": "1048588"})
-    monkeypatch.setattr(kafka, "try_transactions", refuse)
+    monkeypatch.setattr(kafka, "Transactions", refuse)
     found = ask(kafka_broker)
     assert found["kafka_rights"].message == "the cluster has no authorizer: everyone may do everything"
     assert found["kafka_messages"].facts == {"largest_bytes": 1048588}

@@ -23,7 +23,8 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError
 from ggfmt.kafka import client
 from ggfmt.kafka.address import parse_address
 from ggfmt.kafka.client import ClientSettings, kafka_errors_stop
-from ggfmt.kafka.cluster import access_rules, topic_settings, try_transactions
+from ggfmt.kafka.cluster import access_rules, topic_settings
+from ggfmt.kafka.jobs import Transactions
 
 __all__ = ["kafka_broker"]
 
@@ -175,7 +176,7 @@ def test_a_broker_that_answers(kafka_broker: KafkaBroker, capfd: pytest.CaptureF
     assert settings.topics()[topic] == 4
     assert topic_settings(settings, [topic])[topic]["cleanup.policy"] == "compact"
     assert access_rules(settings) == 0
-    try_transactions(settings, "ggfmt.doctor")
+    Transactions(settings, "ggfmt.doctor").close()
     assert capfd.readouterr() == ("", "")
 
 

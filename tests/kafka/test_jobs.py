@@ -36,7 +36,7 @@ def test_a_record_of_another_program(kafka_broker: KafkaBroker, job: str, value:
     assert read_run(settings, job) == (None, {})
     kafka_broker.send(STATE_TOPIC, [(f"{job}/t/0".encode(), value)])
     with pytest.raises(Abend, match="GG574"):
-        partition_records(read_records(settings, job)[0], job, "run")
+        partition_records(read_records(settings, job), job, "run")
     kafka_broker.send(STATE_TOPIC, [(f"{job}/t/0".encode(), None), (b"other", None), (b"\xff", None)])
 
 
@@ -53,7 +53,7 @@ def test_a_long_record(kafka_broker: KafkaBroker, job: str) -> None:
     transactions = Transactions(settings, job)
     transactions.commit({job: b"x" * 1_200_000, f"{job}/t/0": b'{"run":"r","messages":1,"digest":""}'})
     transactions.close()
-    found, _ = read_records(settings, job)
+    found = read_records(settings, job)
     assert found[job] == b"x" * 1_200_000
     assert partition_records(found, job, "r") == {("t", 0): PartitionRecord("r", 1, "")}
     kafka_broker.send(STATE_TOPIC, [(name.encode(), None) for name in (job, f"{job}#1", f"{job}#2", f"{job}/t/0")])

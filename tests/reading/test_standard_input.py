@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from random import Random
@@ -22,6 +22,7 @@ import pytest
 from command_line import JSON, call, codes, piped
 from places import ROOT
 from runs import MOMENT, manifest, operation, run_ggfmt, snapshot, write_lines
+from temporary_files import temporary as temporary
 
 from ggfmt.diagnostics.diagnostic import UsageError
 from ggfmt.reading import standard_input
@@ -32,16 +33,6 @@ HERE = ("--master", "none[1]", "--current-timestamp", MOMENT.isoformat())
 @pytest.fixture
 def source(tmp_path: Path) -> bytes:
     return write_lines(tmp_path / "in.json", [operation(number) for number in range(40)]).read_bytes()
-
-
-@pytest.fixture(autouse=True)
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The directory for temporary files, of which nothing is left at the end."""
-    directory = tmp_path / "tmp"
-    directory.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(directory))
-    yield directory
-    assert os.listdir(directory) == []
 
 
 def timeless(output: str) -> str:

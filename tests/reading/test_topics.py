@@ -7,7 +7,6 @@ import gzip
 import io
 import json
 import os
-import tempfile
 import time
 from codecs import BOM_UTF8
 from collections.abc import Iterator
@@ -24,6 +23,7 @@ from command_line import JSON, call, codes
 from kafka_broker import KafkaBroker
 from kafka_broker import kafka_broker as kafka_broker
 from runs import JSON_LINES, content, manifest, operation, run_ggfmt, write_lines
+from temporary_files import temporary as temporary
 
 import ggfmt
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, GgfmtError, UsageError
@@ -37,14 +37,10 @@ from ggfmt.reading.topics import SpooledInputs, TopicRange
 
 
 @pytest.fixture(autouse=True)
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The directory for temporary files, of which nothing is left at the end."""
-    directory = tmp_path / "tmp"
-    directory.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(directory))
-    yield directory
+def collected(temporary: Path) -> Iterator[None]:
+    """Messages of topics go with the object that reads them."""
+    yield
     gc.collect()
-    assert os.listdir(directory) == []
 
 
 def address_of(broker: KafkaBroker, topic: str) -> Any:

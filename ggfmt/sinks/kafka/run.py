@@ -30,11 +30,11 @@ from ggfmt.kafka.address import SCHEME
 from ggfmt.kafka.cluster import topic_settings
 from ggfmt.kafka.consume import ends
 from ggfmt.kafka.jobs import (
+    STATE,
     Fenced,
     Transactions,
     make_state_topic,
     make_topics,
-    read_records,
 )
 from ggfmt.kafka.request import KafkaRequest
 from ggfmt.location import Location, StoreAddress
@@ -162,13 +162,13 @@ class KafkaSink(MessageSink):
 
     def plan(self, run: Run) -> Job:
         job = super().plan(run)
+        if self.request.is_dry:
+            return job
         assert run.scan is not None
         self._fingerprint = self._fingerprint_of(run.scan)
         self.job_name = self.request.job or _AUTO + self._fingerprint
         if self.request.job is None:
             self.last, _ = read_run(self.client, self.job_name, whole=False)
-        if self.request.is_dry:
-            return job
         check_run(self.last, self._fingerprint, self.job_name, run.mode, self.shown)
         if self.last is not None and self.is_continued:
             if self.last.is_complete:
@@ -307,7 +307,7 @@ class KafkaSink(MessageSink):
             for owner in range(owners, count):
                 Transactions(self.client, transactional_id(self.job_name, owner)).close()
             owners = count
-            now, _ = read_run(self.client, self.job_name)
+            now, records = read_run(self.client, self.job_name)
         if (None if now is None else now.run) != (None if self.last is None else self.last.run):
             raise Abend(self._overtaken())
         wanted = {plan.topic: plan.partitions for plan in self.plans}
@@ -321,7 +321,6 @@ class KafkaSink(MessageSink):
             self._check_partitions(now.partitions, wanted)
             self.record = msgspec.structs.replace(now, session=uuid.uuid4().hex, owners=owners)
         else:
-            _, since = read_records(self.client, self.job_name)
             self.record = RunRecord(
                 run=run.id,
                 session=uuid.uuid4().hex,
@@ -329,7 +328,7 @@ class KafkaSink(MessageSink):
                 fingerprint=self._fingerprint,
                 version=VERSION,
                 owners=owners,
-                since=since,
+                since=ends(self.client, [STATE])[STATE],
                 partitions=wanted,
                 begins=self._ends(wanted),
             )
@@ -338,7 +337,6 @@ class KafkaSink(MessageSink):
             self.record.inputs, self.record.checkpoint = run.checkpoint.recorded, (had, run.id)
         fenced.commit({self.job_name: self.record.encoded()})
         self._has_begun = True
-        _, records = read_run(self.client, self.job_name)
         self._records = partition_records(records, self.job_name, self.record.run)
         self._check_ends(self._ends(self.record.partitions))
         return fenced

@@ -130,11 +130,12 @@ def send(sending: Sending, share: Sequence[StagedMessages], attempt: int) -> Sen
             batch_size=min(_BATCH_BYTES, sending.limit),
         )
         try:
-            records, _ = read_records(sending.settings, sending.job, sending.since)
+            records = read_records(sending.settings, sending.job, sending.since)
             if _session(records, sending.job) != sending.session:
                 outcome.overtaken = True
                 return outcome
-            _Sender(sending, transactions, _begun(records, sending), outcome).send(share)
+            begun = partition_records(records, sending.job, sending.run)
+            _Sender(sending, transactions, begun, outcome).send(share)
         finally:
             transactions.close()
     except Fenced:
@@ -145,7 +146,7 @@ def send(sending: Sending, share: Sequence[StagedMessages], attempt: int) -> Sen
 
 
 def _is_overtaken(sending: Sending, whole: bool = True) -> bool:
-    records, _ = read_records(sending.settings, sending.job, sending.since, whole)
+    records = read_records(sending.settings, sending.job, sending.since, whole)
     return _session(records, sending.job) != sending.session
 
 
@@ -155,10 +156,6 @@ class _Session(msgspec.Struct):
 
 def _session(records: Mapping[str, bytes], job: str) -> str | None:
     return decode_record(job, records[job], _Session).session if job in records else None
-
-
-def _begun(records: Mapping[str, bytes], sending: Sending) -> dict[Pair, PartitionRecord]:
-    return partition_records(records, sending.job, sending.run)
 
 
 def partition_records(records: Mapping[str, bytes], job: str, run: str) -> dict[Pair, PartitionRecord]:

@@ -85,7 +85,7 @@ def read_run(settings: ClientSettings, job: str, whole: bool = True) -> tuple[Ru
     """Return the record of a job, None before its first run, and all of its records; `whole` as in `read_records`."""
     if STATE_TOPIC not in settings.topics():
         return None, {}
-    records, _ = read_records(settings, job, whole=whole)
+    records = read_records(settings, job, whole=whole)
     return (decoded(job, records[job]) if job in records else None), records
 
 

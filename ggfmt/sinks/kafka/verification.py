@@ -19,7 +19,7 @@ from ggfmt.sinks.messages.verification import Verification
 
 def verify(settings: ClientSettings, job: str | None = None) -> Verification:
     """Read the messages of a job's last run back, or those of all jobs. UsageError GG574 if there is no such job."""
-    records = read_records(settings, job)[0] if STATE_TOPIC in settings.topics() else {}
+    records = read_records(settings, job) if STATE_TOPIC in settings.topics() else {}
     runs = {name: decoded(name, value) for name, value in records.items() if "/" not in name}
     if not runs:
         what = "no job has sent anything" if job is None else f"the job `{visible(job)}` has sent nothing"

@@ -149,19 +149,24 @@ def own_broker(tmp_path: Path) -> Iterator[KafkaBroker]:
         yield broker
 
 
-def pause(process: subprocess.Popen[str]) -> None:
-    """Wait until the run pauses, and until the broker has written what was sent so far."""
+def six_thousand(directory: Path) -> tuple[Changes, list[str]]:
+    changes = Changes(directory / "in", 6_000, 500)
+    return changes, ["--create-topics", "3", "--job", changes.schema]
+
+
+def paused(changes: Changes, broker: KafkaBroker, options: list[str]) -> subprocess.Popen[str]:
+    """Return a run that pauses after its third transaction, once the broker has written what was sent so far."""
+    point = Point(COMMIT, 3, after=True, harm=2.0, commit=1_000)
+    process = changes.start(broker.address, *options, point=point)
     assert process.stderr is not None
     assert process.stderr.readline() == "pause\n"
     time.sleep(1.5)
+    return process
 
 
 def test_a_broker_that_is_killed_and_started_again(own_broker: KafkaBroker, tmp_path: Path) -> None:
-    changes = Changes(tmp_path / "in", 6_000, 500)
-    options = ["--create-topics", "3", "--job", changes.schema]
-    point = Point(COMMIT, 3, after=True, harm=2.0, commit=1_000)
-    process = changes.start(own_broker.address, *options, point=point)
-    pause(process)
+    changes, options = six_thousand(tmp_path)
+    process = paused(changes, own_broker, options)
     own_broker.kill()
     own_broker.restart()
     assert ended(process) == (0, "")
@@ -170,11 +175,8 @@ def test_a_broker_that_is_killed_and_started_again(own_broker: KafkaBroker, tmp_
 
 @pytest.mark.long
 def test_a_broker_that_is_gone_for_longer_than_a_transaction(own_broker: KafkaBroker, tmp_path: Path) -> None:
-    changes = Changes(tmp_path / "in", 6_000, 500)
-    options = ["--create-topics", "3", "--job", changes.schema]
-    point = Point(COMMIT, 3, after=True, harm=2.0, commit=1_000)
-    process = changes.start(own_broker.address, *options, point=point)
-    pause(process)
+    changes, options = six_thousand(tmp_path)
+    process = paused(changes, own_broker, options)
     own_broker.kill()
     code, text = ended(process)
     assert code == 3

@@ -6,8 +6,6 @@ import errno
 import os
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ from command_line import JSON, call, codes
 from places import ROOT
 from round_trips import WRITTEN
 from runs import MOMENT, content, metadata, operation, output_files, run_ggfmt, write_lines
+from temporary_files import temporary as temporary
 from terminal import ESCAPE, on_terminal
 
 from ggfmt.config.handler_file import handler_file, handler_lines, handler_name
@@ -29,16 +28,6 @@ HERE = ("--master", "none[1]", "--current-timestamp", MOMENT.isoformat())
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
     return write_lines(tmp_path / "in.json", [operation(n, f"GG.T{n % 3}", NAME=f"é{n}") for n in range(40)])
-
-
-@pytest.fixture(autouse=True)
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The directory for temporary files, of which nothing is left at the end."""
-    directory = tmp_path / "tmp"
-    directory.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(directory))
-    yield directory
-    assert os.listdir(directory) == []
 
 
 @pytest.mark.parametrize("name", WRITTEN)
