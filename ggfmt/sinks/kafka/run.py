@@ -283,14 +283,15 @@ class KafkaSink(MessageSink):
             return
         with _resumable():
             make_state_topic(self.client)
-            fenced = self._take_over(run)
             try:
-                self._send(run)
-                self._end(run, fenced)
+                fenced = self._take_over(run)
+                try:
+                    self._send(run)
+                    self._end(run, fenced)
+                finally:
+                    fenced.close()
             except Fenced:
                 raise Abend(self._overtaken()) from None
-            finally:
-                fenced.close()
         if others:
             commit(run.id, list(others))
         run.watch.lap(SENDING)

@@ -20,7 +20,7 @@ from runs import operation, write_lines
 import ggfmt
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, UsageError
 from ggfmt.kafka.client import ClientSettings
-from ggfmt.kafka.jobs import Transactions
+from ggfmt.kafka.jobs import Transactions, make_topics
 from ggfmt.reading.content import END_BYTES
 from ggfmt.render.runs import print_verification
 from ggfmt.sinks.kafka import run as sink
@@ -265,6 +265,19 @@ def test_the_older_of_two_runs_ends(place: Place, monkeypatch: pytest.MonkeyPatc
     code, message = failed(lambda: place.send(given))
     assert code == "GG575"
     assert "has taken over" in message
+    assert place.count("S.A", "S.B") == 100
+
+
+def test_a_run_that_is_overtaken_while_it_takes_over_ends(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = changes(place.directory / "in.json", range(100))
+
+    def overtaken(*asked: Any) -> None:
+        monkeypatch.setattr(sink, "make_topics", make_topics)
+        place.send(given)
+        make_topics(*asked)
+
+    monkeypatch.setattr(sink, "make_topics", overtaken)
+    assert failed(lambda: place.send(given))[0] == "GG575"
     assert place.count("S.A", "S.B") == 100
 
 
