@@ -32,12 +32,10 @@ def words(incomplete: str) -> _Offers:
 
 
 def option_sets(incomplete: str) -> _Offers:
-    from ggfmt.config.symbols import option_sets
-    from ggfmt.formats import FORMATS
+    from ggfmt.config.symbols import OWNERS, option_sets
 
-    docs = {name: format.doc for name, format in FORMATS.items()}
-    own = {"handler": "The properties of every handler.", "ggfmt": "The properties of ggfmt itself."}
-    return _starting(incomplete, ((name, {**docs, **own}[name]) for name in option_sets()))
+    docs = {owner.name: owner.doc for owner in reversed(OWNERS)}
+    return _starting(incomplete, ((name, docs[name]) for name in option_sets()))
 
 
 def topics(incomplete: str) -> _Offers:
@@ -75,7 +73,7 @@ def masters(incomplete: str) -> _Offers:
 
 def settings(ctx: typer.Context, incomplete: str) -> _Offers:
     from ggfmt.config.handler_options import HandlerOptions, KafkaOptions, RunOptions
-    from ggfmt.config.symbols import format_spec
+    from ggfmt.config.property_table import FORMAT
     from ggfmt.formats import FORMATS
 
     known = _handlers(ctx.params)
@@ -85,7 +83,7 @@ def settings(ctx: typer.Context, incomplete: str) -> _Offers:
     offers: dict[str, str] = {}
     for name, chosen in (known or {"out": None}).items():
         handler = f"gg.handler.{name}."
-        offers |= _lines(handler, (format_spec(), *HandlerOptions.specs(), *KafkaOptions.specs()))
+        offers |= _lines(handler, (FORMAT, *HandlerOptions.specs(), *KafkaOptions.specs()))
         for format in (chosen,) if chosen in FORMATS else FORMATS:
             offers |= _lines(f"{handler}format.", FORMATS[str(format)].options.specs())
     offers |= _lines("ggfmt.", RunOptions.specs())

@@ -30,37 +30,46 @@ def formats() -> None:
 
 
 def options(
-    format: Annotated[
-        str, Argument(metavar="FORMAT", help="The id of a format, or `handler`, or `ggfmt`.", complete="option_sets")
+    name: Annotated[
+        str,
+        Argument(
+            metavar="NAME",
+            help="A format, a type of handlers or event handlers, `handler`, `process` or `ggfmt`.",
+            complete="option_sets",
+        ),
     ],
     output_format: Annotated[OptionsFormat, Option(panel="Display", help="Format of the list.")] = "text",
 ) -> None:
-    """List the properties of a format, of every handler, or of ggfmt.
+    """List the properties of a format, of a type of handlers or event handlers, of GoldenGate's process, or of ggfmt.
 
     `ggfmt options json`
+
+    `ggfmt options kafka`
 
     `ggfmt options handler --output-format json`
     """
     from ggfmt.config.symbols import option_sets
-    from ggfmt.options.reference import as_dicts, markdown_table
+    from ggfmt.options.reference import as_dict, markdown_table
     from ggfmt.render.pager import paged
     from ggfmt.render.reference import options_table, print_rich
 
     known = option_sets()
-    if format not in known:
-        near = suggestion(format, known)
+    if name.lower() not in known:
+        near = suggestion(name, known)
         legal = f"legal values are {list_names(known)}"
         help = f"{legal}; {near}" if near else legal
-        raise UsageError(Diagnostic("GG106", f"unknown format `{format}`", help=help))
+        raise UsageError(Diagnostic("GG106", f"unknown format or type `{name}`", help=help))
+    sets = known[name.lower()]
     with paged():
         if output_format == "json":
-            typer.echo(json.dumps(as_dicts(known[format]), indent=2, ensure_ascii=False))
-        elif output_format == "markdown":
-            typer.echo(markdown_table(known[format]))
-        else:
-            prefixes = {"ggfmt": "ggfmt.", "handler": "gg.handler.<name>."}
-            title = prefixes.get(format, "gg.handler.<name>.format.")
-            print_rich(options_table(known[format], title), sys.stdout)
+            listed = [as_dict(spec) for specs in sets.values() for spec in specs]
+            typer.echo(json.dumps(listed, indent=2, ensure_ascii=False))
+            return
+        for prefix, specs in sets.items():
+            if output_format == "markdown":
+                typer.echo(markdown_table(specs))
+            else:
+                print_rich(options_table(specs, prefix), sys.stdout)
 
 
 def explain(

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from ggfmt.config.handler_options import OF_FILE_WRITER, HandlerOptions, KafkaOptions, RunOptions
-from ggfmt.config.handler_types import HANDLER_TYPES, KAFKA_TYPES
-from ggfmt.config.symbols import format_spec
+from ggfmt.config.property_table import FORMAT, HANDLER_TYPES, KAFKA_TYPES
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Format
 from ggfmt.options.reference import sentence
@@ -41,7 +40,7 @@ def handler_file(format: Format) -> str:
     prefix = f"gg.handler.{name}."
     below = "" if format.handler_type else "format."
     proposed = dict(line.split("=", 1) for line in (*_PROPOSED, *_proposed(format)))
-    chosen = replace(format_spec(), doc=f"{format.doc} `ggfmt formats` lists the others.", kind=Text())
+    chosen = replace(FORMAT, doc=f"{format.doc} `ggfmt formats` lists the others.", kind=Text())
     if not below:
         default = next(other for other in FORMATS.values() if other.handler_type == format.handler_type).name
         chosen = replace(chosen, doc="The format that ggfmt writes. GoldenGate ignores this line.", default=default)
@@ -50,7 +49,7 @@ def handler_file(format: Format) -> str:
         of_format = {"format": chosen, **of_format}
     handler, own = ({spec.name: spec for spec in options.specs()} for options in (HandlerOptions, RunOptions))
     type = HANDLER_TYPES.get(format.handler_type) if format.handler_type in KAFKA_TYPES else None
-    kafka = {spec.name: spec for spec in KafkaOptions.specs() if type is not None and type.has(spec.name)}
+    kafka = {spec.name: spec for spec in KafkaOptions.specs() if type is not None and type.find(spec.name)}
     parts = [
         _opening(format, name),
         f"gg.handlerlist={name}\n",

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ggfmt.config.event_handlers import EventHandlerConfig, Work
-from ggfmt.config.handler_types import FILE_WRITER, HANDLER_TYPES
 from ggfmt.config.properties import Entry
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.goldengate.options import CODECS
@@ -24,13 +23,6 @@ MOVE, RENAME, DELETE = "move", "rename", "delete"  # in `finalizeAction`
 
 WRITE, LEAVE_OUT, REJECT = "write", "leave-out", "reject"  # what happens to truncates
 REFUSE, IGNORE = "refuse", "ignore"  # what happens to properties that ggfmt does not apply
-_FINALIZE_WORDS = (
-    "keep it",
-    "remove it",
-    "move it to `movePathMappingTemplate`",
-    "name it by `fileRenameMappingTemplate`",
-    "do both",
-)
 
 
 @dataclass(frozen=True)
@@ -80,7 +72,11 @@ class HandlerOptions(Options):
     )
     finalize_action: str = choice(
         "Choose what to do with each file after its event handlers.",
-        *zip(HANDLER_TYPES[FILE_WRITER].words("finalizeAction"), _FINALIZE_WORDS, strict=True),
+        ("none", "keep it"),
+        (DELETE, "remove it"),
+        (MOVE, "move it to `movePathMappingTemplate`"),
+        (RENAME, "name it by `fileRenameMappingTemplate`"),
+        (f"{MOVE}-{RENAME}", "do both"),
         since="12.3.2",
     )
     file_rename_mapping_template: NameTemplate | None = option(

@@ -7,26 +7,18 @@ The case of a name does not matter: files that work with GoldenGate use any case
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ggfmt.config import goldengate_keys
 from ggfmt.config.properties import Entry
-from ggfmt.diagnostics.diagnostic import Diagnostic, did_you_mean
-from ggfmt.formats.api.format import Format
-from ggfmt.options.spec import OptionSpec
+from ggfmt.config.property_table import FORMAT_OWNERS, KEYS, OF_JAVA_ADAPTER, PROCESS
+from ggfmt.diagnostics.diagnostic import Diagnostic, did_you_mean, listing
+from ggfmt.formats import FORMATS
+from ggfmt.options.releases import FIRST_RELEASE
+from ggfmt.options.spec import PropertySet
 
 _HANDLER_KEY = re.compile(r"gg\.handler\.([^.]+)\.(.+)", re.DOTALL)
 _SECTIONS = ("handler", "eventhandler")
-_DOUBLED = re.compile(r"(.+)format\.\1", re.DOTALL | re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class OptionMatch:
-    """The option that a name means; `renamed`: the name is not the option's own."""
-
-    spec: OptionSpec
-    renamed: bool
 
 
 @dataclass(frozen=True)
@@ -59,65 +51,38 @@ def handler_key(key: str, listed: Iterable[str] = ()) -> HandlerKey | None:
     return HandlerKey(match[1], match[2]) if match else None
 
 
-def find_option(name: str, specs: Sequence[OptionSpec]) -> OptionMatch | None:
-    """Return the option that a name means: by its own name in any case, an alias or a doubled name."""
-    folded = name.lower()
-    for spec in specs:
-        if spec.name.lower() == folded:
-            return OptionMatch(spec, renamed=False)
-    doubled = _DOUBLED.fullmatch(folded)
-    for spec in specs:
-        if (doubled and spec.name.lower() == doubled[1]) or folded in map(str.lower, spec.aliases):
-            return OptionMatch(spec, renamed=True)
-    return None
-
-
 def rename_finding(entry: Entry, name: str, read_as: str, help: str | None = None) -> Diagnostic:
     """Return GG102 for a key that is read as another. `name`: the right key."""
     fix = name if entry.is_plain else None
     return Diagnostic("GG102", f"`{entry.key}` is read as `{read_as}`", entry.key_span, help, fix)
 
 
-def find_unsupported_property(name: str, format: Format) -> goldengate_keys.FormatProperty | None:
-    """Return the property of GoldenGate's format of that id, if ggfmt's format lacks it."""
-    for known in goldengate_keys.GOLDENGATE_PROPERTIES:
-        if known.name.lower() == name.lower() and format.name in known.formats:
-            return known
-    return None
-
-
-def owner(name: str, formats: Mapping[str, Format]) -> str | None:
+def owner(name: str) -> str | None:
     """Return the formats that have the property, in words, those of GoldenGate before others; None if none has it."""
-    matches = {known: find_option(name, known.options.specs()) for known in formats.values()}
-    having = {known: match.spec for known, match in matches.items() if match is not None}
-    of_goldengate = [known for known in having if known.options.of_goldengate and not known.handler_type]
-    own = [(known.name, having[known].since) for known in of_goldengate]
-    own += [
-        (format, known.since)
-        for known in goldengate_keys.GOLDENGATE_PROPERTIES
-        for format in known.formats
-        if known.name.lower() == name.lower()
-    ]
-    if own:
-        return goldengate_keys.owner_in_words([format for format, _ in own], own[0][1])
-    return goldengate_keys.listing([known.name for known in having]) if having else None
+    having = {own.name: spec.since for own in FORMAT_OWNERS.values() if (spec := own.find(name)) is not None}
+    formatters = [known for known in having if known in FORMATS and FORMATS[known].is_formatter]
+    of_goldengate = formatters or [known for known in having if known not in FORMATS]
+    return in_words(of_goldengate, having[of_goldengate[0]]) if of_goldengate else listing(list(having)) or None
 
 
-def nearest_handler_property(
-    name: str, handler: Sequence[OptionSpec], known: Sequence[str], format: Sequence[OptionSpec]
-) -> str | None:
+def in_words(formats: Sequence[str], since: str) -> str:
+    if since == OF_JAVA_ADAPTER:
+        return f"{listing(formats)} of the Java adapter"
+    later = "" if since in ("", FIRST_RELEASE) else f" from GoldenGate for Big Data {since} on"
+    return f"{listing(formats)}{later}"
+
+
+def nearest_handler_property(name: str, known: Iterable[str], format: PropertySet) -> str | None:
     """Return what an unknown property of a handler probably means. `known`: the properties of its type."""
-    misplaced = find_option(name, format)
-    if misplaced:
-        return f"format.{misplaced.spec.name}"
-    return did_you_mean(name, ["format", *(spec.name for spec in handler), *known])
+    misplaced = format.find(name)
+    return f"format.{misplaced.name}" if misplaced else did_you_mean(name, ["format", *known])
 
 
-def nearest_format_property(name: str, handler: Sequence[OptionSpec], format: Sequence[OptionSpec]) -> str | None:
-    misplaced = find_option(name, handler)
+def nearest_format_property(name: str, handler: PropertySet, format: PropertySet) -> str | None:
+    misplaced = handler.find(name)
     if misplaced:
-        return misplaced.spec.name
-    near = did_you_mean(name, [spec.name for spec in format])
+        return misplaced.name
+    near = did_you_mean(name, format.names)
     return f"format.{near}" if near else None
 
 
@@ -134,8 +99,23 @@ def nearest_key(key: str, listed: Iterable[str]) -> str | None:
     near = did_you_mean(section[1], _SECTIONS) if section else None
     if section and near:
         return f"gg.{near}.{section[2]}"
-    plain = [known for known in goldengate_keys.OUTSIDE_SCOPE if "*" not in known]
-    return did_you_mean(key, ["gg.handlerlist", *plain])
+    return _nearest_process_key(key) or did_you_mean(key, ("gg.handlerlist",))
+
+
+def _nearest_process_key(key: str) -> str | None:
+    """Return the key from which an unknown one differs by misspelt parts alone, as many as it has."""
+    parts, found = key.split("."), []
+    known = [name for name in _PROCESS_KEYS if len(name) == len(parts)]
+    for at, part in enumerate(parts):
+        there = {name[at].lower(): name[at] for name in known}
+        free = next((name for name in there.values() if name.startswith("<")), None)
+        near = there.get(part.lower()) or did_you_mean(part, [name for name in there.values() if name != free]) or free
+        known = [name for name in known if name[at] == near]
+        found.append(part if near == free else near or "")
+    return ".".join(found) if known else None
+
+
+_PROCESS_KEYS = [spec.name.split(".") for owner in (KEYS, PROCESS) for spec in owner.own]
 
 
 _PLACEHOLDER = re.compile(r"name|[<{\[(]name[>}\])]", re.IGNORECASE)

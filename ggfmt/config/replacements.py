@@ -14,11 +14,12 @@ from ggfmt.config.comments import before_comment, has_comment, lost_blanks, misr
 from ggfmt.config.lint.assembly import report_duplicate
 from ggfmt.config.lint.chains import illegal_value
 from ggfmt.config.properties import Entry
-from ggfmt.config.property_names import find_option, rename_finding
+from ggfmt.config.property_names import rename_finding
+from ggfmt.config.property_table import KEYS
 from ggfmt.diagnostics.diagnostic import Diagnostic, suggestion
 from ggfmt.java.text import InvalidValueError, trim
 from ggfmt.options.releases import is_later
-from ggfmt.options.spec import OptionSpec
+from ggfmt.options.spec import Need
 from ggfmt.options.value_types import Replacements, Text, Transform
 
 if TYPE_CHECKING:
@@ -111,56 +112,15 @@ def _lacking(name: str, given: Mapping[str, Entry]) -> Iterator[tuple[str, str]]
 
 _LIST = "gg.transforms"
 _TRANSFORM_KEY = re.compile(r"gg\.transform\.([^.]+)\.(.+)", re.DOTALL | re.IGNORECASE)
-_SINCE = "21"
 _TYPE = "regex"
 _ALL_NAMES = "*"
-
-
-def _spec(name: str, doc: str, example: str, default: str | None = None) -> OptionSpec:
-    return OptionSpec(name, "", Text(), default, doc, _SINCE, (), example)
-
-
-LIST_SPEC = _spec(_LIST, "Name the transforms of values, separated by commas, in their order.", "blanks")
-
-# The keys below `gg.transform.<name>.`.
-TRANSFORM_SPECS = (
-    _spec("matcher", "Choose how to select columns. `regex` is the only way.", _TYPE),
-    _spec(
-        "matcher.catalogRegex",
-        "Select tables in catalogs whose name matches this Java expression.",
-        "PDB[0-9]",
-        _ALL_NAMES,
-    ),
-    _spec("matcher.schemaRegex", "Select tables in schemas whose name matches this Java expression.", "GG", _ALL_NAMES),
-    _spec("matcher.tableRegex", "Select tables whose name matches this Java expression.", "TCUST.*", _ALL_NAMES),
-    _spec("matcher.columnRegex", "Select columns whose name matches this Java expression.", ".*_NOTE"),
-    _spec("converter", "Choose how to change values. `regex` is the only way.", _TYPE),
-    _spec(
-        "converter.replaceRegex",
-        "Replace the matches of this Java expression in the text of the columns.",
-        r"[\\r\\n]+",
-    ),
-    _spec(
-        "converter.replaceString",
-        "Replace each match of `converter.replaceRegex` with this text. Without it, ggfmt removes the match.",
-        "CDATA[ ]",
-    ),
-)
-_REQUIRED = ("matcher", "matcher.columnRegex", "converter", "converter.replaceRegex")
+_PREFIX = "gg.transform.<name>."
+_NAMES = {spec.name.removeprefix(_PREFIX): spec for spec in KEYS.own if spec.name.startswith(_PREFIX)}
+_REQUIRED = [name for name, spec in _NAMES.items() if spec.need is Need.REQUIRED]
 
 
 def is_transform(key: str) -> bool:
     return key.lower() == _LIST or _TRANSFORM_KEY.fullmatch(key) is not None
-
-
-def general_key(key: str) -> str:
-    """Return the key with `<name>` in place of the name of a transform; complete the end of a key."""
-    match = _TRANSFORM_KEY.fullmatch(key)
-    if match:
-        return f"gg.transform.<name>.{match[2]}"
-    names = (spec.name for spec in TRANSFORM_SPECS)
-    found = next((name for name in names if f".{name}".lower().endswith(f".{key}".lower())), None)
-    return f"gg.transform.<name>.{found}" if found else key
 
 
 def read_transforms(entries: Sequence[Entry], release: str | None, findings: list[Diagnostic]) -> tuple[Transform, ...]:
@@ -176,9 +136,11 @@ class _TransformParser:
         self.first: dict[str, Entry] = {}
         for entry in entries:
             self._take(entry)
-        if self.list is not None and release is not None and is_later(_SINCE, release):
-            message = f"`{self.list.key}` is a property from GoldenGate for Big Data {_SINCE} on"
-            help = f"set `ggfmt.compatibility={_SINCE}`, or use `gg.contentreplaceregex`"
+        listed = KEYS.find(_LIST)
+        since = listed.since if listed is not None else ""
+        if self.list is not None and release is not None and is_later(since, release):
+            message = f"`{self.list.key}` is a property from GoldenGate for Big Data {since} on"
+            help = f"set `ggfmt.compatibility={since}`, or use `gg.contentreplaceregex`"
             findings.append(Diagnostic("GG111", message, self.list.key_span, help))
 
     def transforms(self) -> Iterator[Transform]:
@@ -202,14 +164,14 @@ class _TransformParser:
         name, rest = match.groups()
         of_name = self.given.setdefault(name, {})
         self.first.setdefault(name, entry)
-        found = find_option(rest, TRANSFORM_SPECS)
+        found = next((known for known in _NAMES if known.lower() == rest.lower()), None)
         if found is None:
-            near = suggestion(rest, (spec.name for spec in TRANSFORM_SPECS))
+            near = suggestion(rest, _NAMES)
             message = f"`{entry.key}` is not a property of a transform"
             self.findings.append(Diagnostic("GG101", message, entry.key_span, near))
             return
-        self._give(entry, f"gg.transform.{name}.{found.spec.name}", of_name.get(found.spec.name))
-        of_name[found.spec.name] = entry
+        self._give(entry, f"gg.transform.{name}.{found}", of_name.get(found))
+        of_name[found] = entry
 
     def _give(self, entry: Entry, key: str, earlier: Entry | None) -> None:
         if entry.key != key:

@@ -1,4 +1,4 @@
-"""Words that `ggfmt explain` explains: a code, a property, a format, or a key of GoldenGate that ggfmt does not use.
+"""Words that `ggfmt explain` explains: a code, a property, a keyword of templates, or what has properties.
 
 A property may be given by its name (`pkUpdateHandling`), by the end of its key (`format.pkUpdateHandling`) or as a
 whole key (`gg.handler.x.format.pkUpdateHandling`), in any case, and by its aliases and misprints.
@@ -10,68 +10,84 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ggfmt.config import goldengate_keys, handler_types
-from ggfmt.config.event_handlers import EVENT_HANDLER_TYPES, TARGETS
-from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerOptions, KafkaOptions, RunOptions
-from ggfmt.config.property_names import find_option
-from ggfmt.config.replacements import LIST_SPEC, TRANSFORM_SPECS, general_key, is_replacement
+from ggfmt.config.handler_options import HandlerOptions
+from ggfmt.config.property_table import (
+    EVENT_HANDLER_TYPES,
+    FORMAT,
+    FORMAT_OWNERS,
+    HANDLER_TYPES,
+    HANDLERS,
+    KEYS,
+    OWN,
+    PROCESS,
+    TARGETS,
+    Owner,
+    OwnerKind,
+)
+from ggfmt.config.replacements import is_replacement
 from ggfmt.diagnostics.codes import CODES, Code
 from ggfmt.diagnostics.diagnostic import did_you_mean
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.format import Format
-from ggfmt.options.spec import Options, OptionSpec
-from ggfmt.options.value_types import Choice, Text
+from ggfmt.formats.goldengate import metacolumns
+from ggfmt.options import templates
+from ggfmt.options.spec import OptionSpec, PropertySet
 
-HANDLER = "gg.handler.<name>."
-_FORMAT = f"{HANDLER}format."
-_OWN = "ggfmt."
-_KEY = re.compile(r"gg\.handler\.([^.]+)\.(.+)", re.DOTALL | re.IGNORECASE)
-_EVENT_KEY = re.compile(r"gg\.eventhandler\.[^.]+\.(.+)", re.DOTALL | re.IGNORECASE)
-_BELOW_FORMAT = re.compile(r"format(?:ter)?\.(.+)", re.DOTALL | re.IGNORECASE)
-
-
-def _key(name: str, doc: str, example: str) -> OptionSpec:
-    return OptionSpec(name, "", Text(), None, doc, "12.2", (), example)
-
-
-def _replacement_keys(what: str, where: str, regex: str, string: str) -> tuple[OptionSpec, OptionSpec]:
-    key = f"gg.{what}replaceregex"
-    replace_each = f"Replace each match of `{key}` with this text. Without it, ggfmt removes the match."
-    return (
-        _key(key, f"Replace the matches of this Java regular expression in {where}.", regex),
-        _key(f"gg.{what}replacestring", replace_each, string),
-    )
-
-
-# Keys that ggfmt reads from a handler file, and that are no option of a handler, of a format or of ggfmt.
-KEYS = (
-    _key("gg.handlerlist", "Name the handlers to run, separated by commas.", "text,json"),
-    *_replacement_keys("schema", "names of tables and columns", "[$]", "_"),
-    *_replacement_keys("content", "the text of columns", "[0-9]+", "#"),
-    LIST_SPEC,
-    *(replace(spec, name=f"gg.transform.<name>.{spec.name}") for spec in TRANSFORM_SPECS),
+# The keys below each kind, by the start of a key; the last group is the name in the kind.
+_KEYS = {
+    OwnerKind.FORMAT: re.compile(r"(?:gg\.handler\.([^.]+)\.)?format(?:ter)?\.(.+)", re.DOTALL | re.IGNORECASE),
+    OwnerKind.HANDLER: re.compile(r"gg\.handler\.([^.]+)\.(.+)", re.DOTALL | re.IGNORECASE),
+    OwnerKind.EVENT_HANDLER: re.compile(r"gg\.eventhandler\.([^.]+)\.(.+)", re.DOTALL | re.IGNORECASE),
+    OwnerKind.OWN: re.compile(r"()ggfmt\.(.+)", re.DOTALL | re.IGNORECASE),
+}
+_APPLIED = Owner(OwnerKind.HANDLER, "handler", PropertySet((FORMAT, *HandlerOptions.specs())), doc="All handlers.")
+OWNERS: tuple[Owner, ...] = (
+    *(owner for owner in FORMAT_OWNERS.values() if owner.kind is OwnerKind.FORMAT),
+    _APPLIED,
+    HANDLERS,
+    *HANDLER_TYPES.values(),
+    *(owner for owner in FORMAT_OWNERS.values() if owner.kind is OwnerKind.HANDLER),
+    *EVENT_HANDLER_TYPES.values(),
+    OWN,
+    KEYS,
+    PROCESS,
+    *TARGETS.values(),
 )
 
 
 @dataclass(frozen=True)
 class Variant:
+    """A declaration of a property, and the owners that have it so."""
+
     spec: OptionSpec
-    formats: tuple[str, ...] = ()
+    owners: tuple[Owner, ...]
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        return tuple(owner.name for owner in self.owners if FORMAT_OWNERS.get(owner.name) is owner)
+
+
+@dataclass(frozen=True)
+class KeywordSymbol:
+    """A keyword of templates: the templates that have it, each with its value."""
+
+    name: str
+    meanings: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class PropertySymbol:
-    """A property: the part of its key before the name, and its declarations, which may differ between formats.
+    """A property of owners of one kind: its declarations, which may differ between them.
 
     `handler`: the name in the given key. `renamed`: the word is not the property's own name. `others`: keys of the same
-    name.
+    name. `keyword`: the keyword of templates of the same name.
     """
 
-    prefix: str
+    kind: OwnerKind
     variants: tuple[Variant, ...]
     handler: str | None = None
     renamed: bool = False
     others: tuple[str, ...] = ()
+    keyword: KeywordSymbol | None = None
 
     @property
     def name(self) -> str:
@@ -79,144 +95,112 @@ class PropertySymbol:
 
     @property
     def key(self) -> str:
-        return self.prefix + self.name
+        return f"{self.kind.value}{self.name}"
 
 
-Symbol = Code | Format | PropertySymbol | str  # a text explains something of GoldenGate that ggfmt does not use
+Symbol = Code | PropertySymbol | KeywordSymbol | tuple[Owner, ...]
 
 
 def find_symbol(word: str) -> Symbol | None:
     key = word.partition("=")[0].strip()
     if key.upper() in CODES:
         return CODES[key.upper()]
-    symbol = _property(key)
-    if symbol is not None:
-        return symbol
-    for name, format in FORMATS.items():
-        if name.lower() == key.lower():
-            return format
-    return _outside(key)
+    keyword = _keyword(key.strip("${}[]"))
+    if key.startswith("${"):
+        return keyword
+    found = _property(key)
+    return replace(found, keyword=keyword) if found else owners(key) or keyword
+
+
+def owners(name: str) -> tuple[Owner, ...]:
+    """Return what has properties under a name: a type of handlers may be a target too."""
+    found = tuple(
+        owner for owner in OWNERS if owner.name.lower() == name.lower() and owner.kind is not OwnerKind.PROCESS
+    )
+    return found[:1] if found and found[0] in (_APPLIED, OWN) else found
+
+
+def option_sets() -> dict[str, dict[str, PropertySet]]:
+    """Return the properties under each name in small letters, by the start of their keys."""
+    found: dict[str, dict[str, PropertySet]] = {}
+    for owner in OWNERS:
+        if owner.properties and owner.name != "keys" and owner is not HANDLERS:
+            found.setdefault(owner.name, {})[owner.kind.value] = owner.properties
+    return found
 
 
 def nearest(word: str) -> str | None:
     key = word.partition("=")[0].strip()
-    parts = _KEY.fullmatch(key)
-    rest = parts[2] if parts else key
-    below = _BELOW_FORMAT.fullmatch(rest)
-    return did_you_mean(below[1] if below else rest, dict(titles()))
+    parts = next((match for form in _KEYS.values() if (match := form.fullmatch(key))), None)
+    return did_you_mean(parts[2] if parts else key, dict(titles()))
 
 
 def titles() -> Iterator[tuple[str, str]]:
-    """Yield every word that can be explained, with a short title: codes, formats, then properties by name."""
-    yield from ((name, code.title) for name, code in CODES.items())
-    yield from ((name, format.doc) for name, format in FORMATS.items())
-    seen = set(FORMATS)
-    for _, owners in _sections():
-        for specs in owners.values():
-            for spec in specs:
-                if spec.name not in seen:
-                    seen.add(spec.name)
-                    yield spec.name, spec.doc
+    """Yield every word that can be explained, once, with a short title: codes, owners, properties, keywords."""
+    found = {name: code.title for name, code in CODES.items()}
+    for owner in OWNERS:
+        if owner.kind is not OwnerKind.PROCESS:
+            found.setdefault(owner.name, owner.doc)
+    for owner in OWNERS:
+        for spec in owner.own:
+            found.setdefault(spec.name, spec.doc)
+    known = {name.lower() for name in found}
+    keywords = {**templates.MEANINGS, **_METACOLUMNS}
+    return iter((found | {name: doc for name, doc in keywords.items() if name.lower() not in known}).items())
 
 
-def format_spec() -> OptionSpec:
-    words = {name: format.doc for name, format in FORMATS.items() if format.writes is not None}
-    return OptionSpec("format", "format", Choice(words), DEFAULT_FORMAT, "Choose the format.", "12.2", ("formatter",))
+_METACOLUMNS = {keyword.name: keyword.doc for keyword in metacolumns.KEYWORDS.values()}
 
 
-def option_sets() -> dict[str, type[Options]]:
-    return {
-        "ggfmt": RunOptions,
-        "handler": HandlerOptions,
-        **{name: format.options for name, format in FORMATS.items()},
-    }
-
-
-def _sections() -> tuple[tuple[str, Mapping[str, Sequence[OptionSpec]]], ...]:
-    options = {name: (format.options.specs(), bool(format.handler_type)) for name, format in FORMATS.items()}
-    return (
-        (_FORMAT, {name: specs for name, (specs, of_handler) in options.items() if not of_handler}),
-        (HANDLER, {"": (format_spec(), *HandlerOptions.specs(), *KafkaOptions.specs())}),
-        (HANDLER, {name: specs for name, (specs, of_handler) in options.items() if of_handler}),
-        (_OWN, {"": RunOptions.specs()}),
-        ("", {"": KEYS}),
-    )
+def _keyword(word: str) -> KeywordSymbol | None:
+    lists = (("`metaColumnsTemplate`", _METACOLUMNS), ("names, topics and keys", templates.MEANINGS))
+    found = [
+        (where, name, doc) for where, known in lists for name, doc in known.items() if name.lower() == word.lower()
+    ]
+    return KeywordSymbol(found[-1][1], tuple((where, doc) for where, _, doc in found)) if found else None
 
 
 def _property(key: str) -> PropertySymbol | None:
-    parts = _KEY.fullmatch(key)
-    handler, rest = (parts[1], parts[2]) if parts else (None, key)
-    below = _BELOW_FORMAT.fullmatch(rest)
-    if below:
-        sections: Iterable[str] = (_FORMAT,)
-        name = below[1]
-    elif parts:
-        sections, name = (HANDLER,), rest
-    elif key.lower().startswith(_OWN):
-        sections, name = (_OWN,), key[len(_OWN) :]
-    else:
-        sections, name = (_FORMAT, HANDLER, _OWN, ""), key
-    found = [_find(prefix, owners, name, handler) for prefix, owners in _sections() if prefix in sections]
-    symbols = [symbol for symbol in found if symbol is not None]
+    parts = [(kind, match) for kind, form in _KEYS.items() if (match := form.fullmatch(key))]
+    if parts:
+        kind, match = parts[0]
+        return _find((kind,), match[2], match[1])
+    return _find(tuple(OwnerKind), key)
+
+
+def _find(kinds: Iterable[OwnerKind], name: str, handler: str | None = None) -> PropertySymbol | None:
+    found: dict[OwnerKind, dict[OptionSpec, list[tuple[Owner, OptionSpec]]]] = {}
+    for owner in OWNERS:
+        spec = _spec(owner, name) if owner.kind in kinds else None
+        if spec is not None:
+            alike = replace(spec, source="", attr="")
+            found.setdefault(owner.kind, {}).setdefault(alike, []).append((owner, spec))
+    if any(owner.name in FORMATS for having in found.get(OwnerKind.FORMAT, {}).values() for owner, _ in having):
+        formats = found[OwnerKind.FORMAT].items()
+        found[OwnerKind.FORMAT] = {spec: having for spec, having in formats if having[0][0].name in FORMATS}
+    symbols = []
+    for kind, groups in sorted(found.items(), key=lambda item: _is_of_others(item[1])):
+        variants = [Variant(having[0][1], tuple(owner for owner, _ in having)) for having in groups.values()]
+        variants = [own for own in variants if handler in [owner.name for owner in own.owners]] or variants
+        variants = [own for own in variants if not own.spec.is_other_name(name)] or variants
+        own = variants[0].spec.name
+        renamed = kind is not OwnerKind.PROCESS and name not in (own, own[:1].upper() + own[1:])  # after `set` in Java
+        symbols.append(PropertySymbol(kind, tuple(variants), handler or None, renamed))
     if not symbols:
         return None
     others = dict.fromkeys(symbol.key for symbol in symbols if symbol.key != symbols[0].key)
     return replace(symbols[0], others=tuple(others))
 
 
-def _find(
-    prefix: str, owners: Mapping[str, Sequence[OptionSpec]], name: str, handler: str | None
-) -> PropertySymbol | None:
-    if not prefix and is_replacement(name):
-        name = name.rstrip("0123456789")
-    name = name if prefix else general_key(name)
-    formats: dict[OptionSpec, tuple[str, ...]] = {}
-    renamed = False
-    for owner, specs in owners.items():
-        match = find_option(name, specs)
-        if match is not None:
-            formats[match.spec] = (*formats.get(match.spec, ()), *([owner] if owner else []))
-            own = match.spec.name
-            renamed = renamed or name not in (own, own[:1].upper() + own[1:])  # as it follows `set` in a Java bean
-    if not formats:
-        return None
-    return PropertySymbol(prefix, tuple(Variant(spec, who) for spec, who in formats.items()), handler, renamed)
+def _is_of_others(groups: Mapping[OptionSpec, Sequence[tuple[Owner, OptionSpec]]]) -> bool:
+    """Return whether only formats of other systems have the property."""
+    formats = [FORMATS.get(owner.name) for having in groups.values() for owner, _ in having]
+    return all(format is not None and not format.options.of_goldengate for format in formats)
 
 
-def _outside(key: str) -> str | None:
-    """Return a text about something of GoldenGate that ggfmt does not use; None if the key is nothing known."""
-    folded = key.lower()
-    if folded == "gg.target":
-        targets = goldengate_keys.listing(list(TARGETS))
-        return (
-            "With `gg.target`, GoldenGate creates the File Writer and its event handlers. ggfmt writes their files if "
-            f"`ggfmt.target.format` and `ggfmt.target.template` are set. Targets: {targets}."
-        )
-    parts = _KEY.fullmatch(key)
-    rest = parts[2] if parts else key
-    below = _BELOW_FORMAT.fullmatch(rest)
-    for known in goldengate_keys.GOLDENGATE_PROPERTIES:
-        if known.name.lower() == (below[1] if below else rest).lower():
-            return f"`{known.name}` is a property of {known.owner}, which ggfmt does not have."
-    of_event = _EVENT_KEY.fullmatch(key)
-    owners = [name for name, type in EVENT_HANDLER_TYPES.items() if of_event and type.find(of_event[1])]
-    having = handler_types.types_having(rest)
-    what = None
-    if folded in goldengate_keys.GOLDENGATE_FORMATS:
-        what = "a format of GoldenGate that ggfmt does not have"
-    elif folded in goldengate_keys.ADAPTER_FORMATS:
-        what = "a format of the older Java adapter, which ggfmt does not have"
-    elif folded in handler_types.HANDLER_TYPES:
-        what = f"a type of handlers of GoldenGate. Its `format` {handler_types.HANDLER_TYPES[folded].formats.value}"
-    elif folded in EVENT_HANDLER_TYPES:
-        what = f"a type of event handlers of the File Writer. ggfmt {EVENT_HANDLER_TYPES[folded].work.value}"
-    elif folded in TARGETS:
-        what = f"a target, whose handlers GoldenGate makes itself: {TARGETS[folded].known}"
-    elif of_event and owners:
-        listed, plural = goldengate_keys.listing(owners), "s" if len(owners) > 1 else ""
-        key, what = of_event[1], f"a property of event handlers of the type{plural} {listed}"
-    elif not below and rest.lower() in handler_types.CHOOSING:
-        key, what = rest, "a property of all handlers of GoldenGate, which ggfmt does not have"
-    elif not below and (having or (not parts and goldengate_keys.is_outside_scope(key))):
-        what = "a property of GoldenGate for work that ggfmt does not do. ggfmt accepts and ignores it"
-    return what and f"`{key}` is {what}."
+def _spec(owner: Owner, name: str) -> OptionSpec | None:
+    if owner is not KEYS:
+        return owner.own.find(name)
+    name = name.rstrip("0123456789") if is_replacement(name) else name
+    ends = (spec for spec in owner.own if spec.is_open and f".{spec.name}".lower().endswith(f".{name}".lower()))
+    return owner.own.find(name) or next(ends, None)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ggfmt.diagnostics.codes import CODES, Severity
@@ -196,6 +196,12 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
 def suggestion(word: str, known: Iterable[str]) -> str | None:
     near = did_you_mean(word, known)
     return f"did you mean `{near}`?" if near else None
+
+
+def listing(names: Sequence[str], quote: str = "`") -> str:
+    """Return the names as a list in words: `a`, `b` and `c`."""
+    quoted = [f"{quote}{name}{quote}" for name in names]
+    return " and ".join(filter(None, (", ".join(quoted[:-1]), *quoted[-1:])))
 
 
 def list_names(names: Iterable[str]) -> str:

@@ -2,65 +2,72 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 from ggfmt.options.releases import FIRST_RELEASE
-from ggfmt.options.spec import Options, OptionSpec
+from ggfmt.options.spec import Need, OptionSpec
 from ggfmt.options.value_types import Choice
 
-_HEADINGS = ("Property", "Legal values", "Default", "Releases", "Meaning")
+_HEADINGS = ("Property", "Legal values", "Default", "Need", "Releases", "Meaning")
 
 
-def markdown_table(options: type[Options]) -> str:
-    headings, rows = table_cells(options)
+def markdown_table(specs: Sequence[OptionSpec]) -> str:
+    headings, rows = table_cells(specs)
     lines = [" | ".join(headings), " | ".join("---" for _ in headings)]
     for cells in rows:
         lines.append(" | ".join(cell.replace("|", "\\|") for cell in cells))
     return "".join(f"| {line} |\n" for line in lines)
 
 
-def table_cells(options: type[Options]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    headings = tuple(heading for heading in _HEADINGS if heading != "Releases" or options.of_goldengate)
+def table_cells(specs: Sequence[OptionSpec]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     rows = []
-    for spec in options.specs():
-        reach = (releases(spec),) if options.of_goldengate else ()
-        rows.append((f"`{spec.name}`", spec.kind.legal, default_words(spec), *reach, sentence(spec)))
-    return headings, rows
-
-
-def as_dicts(options: type[Options]) -> list[dict[str, Any]]:
-    """Return the options for JSON. `default_text`: the form of the default in a properties file."""
-    return [as_dict(spec) for spec in options.specs()]
+    for spec in specs:
+        need = "" if spec.need is Need.NONE else spec.need.value
+        reach = releases(spec) if any(spec.since for spec in specs) else ""
+        rows.append((f"`{spec.name}`", spec.kind.legal, default_words(spec), need, reach, sentence(spec)))
+    filled = [place for place in range(len(_HEADINGS)) if any(row[place] for row in rows)]
+    return tuple(_HEADINGS[place] for place in filled), [tuple(row[place] for place in filled) for row in rows]
 
 
 def as_dict(spec: OptionSpec) -> dict[str, Any]:
+    """Return an option for JSON. `default_text`: the form of the default in a properties file."""
     described: dict[str, Any] = {
         "property": spec.name,
         "kind": type(spec.kind).__name__.lower(),
         "legal": spec.kind.legal.replace("`", ""),
-        "default": spec.default_text if isinstance(spec.default, tuple) else spec.default,
+        "default": spec.default if isinstance(spec.default, bool | int | str | None) else spec.default_text,
         "default_text": spec.default_text,
         "doc": spec.doc,
         "since": spec.since,
         "until": spec.until,
         "aliases": list(spec.aliases),
+        "need": spec.need.value,
+        "source": spec.source,
     }
     if isinstance(spec.kind, Choice):
         described["words"] = dict(spec.kind.words)
     return described
 
 
-def releases(spec: OptionSpec) -> str:
-    if spec.until is not None:
-        return f"{spec.since} to {spec.until}"
-    if not spec.since:
+class Dated(Protocol):
+    @property
+    def since(self) -> str: ...
+    @property
+    def until(self) -> str | None: ...
+
+
+def releases(of: Dated) -> str:
+    if of.until is not None:
+        return f"{of.since} to {of.until}"
+    if not of.since:
         return "ggfmt only"
-    return "all" if spec.since == FIRST_RELEASE else f"from {spec.since}"
+    return "all" if of.since == FIRST_RELEASE else f"from {of.since}"
 
 
 def default_words(spec: OptionSpec) -> str:
     if spec.default is None or spec.default == ():
-        return "none"
+        return "none" if spec.attr or spec.need is Need.REQUIRED else ""
     return f"`{spec.default_text}`" if spec.default != "" else "empty"
 
 
@@ -70,5 +77,5 @@ def sentence(spec: OptionSpec) -> str:
     meanings: dict[str, list[str]] = {}
     for word, meaning in spec.kind.words.items():
         meanings.setdefault(meaning, []).append(f"`{word}`")
-    words = (f"{', '.join(alike)}: {meaning}" for meaning, alike in meanings.items())
-    return f"{spec.doc} {'; '.join(words)}."
+    words = [f"{', '.join(alike)}: {meaning}" for meaning, alike in meanings.items() if meaning]
+    return f"{spec.doc} {'; '.join(words)}." if words else spec.doc

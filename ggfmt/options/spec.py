@@ -12,7 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cache
+from enum import Enum
+from functools import cache, cached_property
 from typing import Any, ClassVar, TypeVar, cast
 
 from ggfmt.java.text import trim
@@ -22,15 +23,29 @@ from ggfmt.options.releases import FIRST_RELEASE
 T = TypeVar("T")
 
 
+class Need(str, Enum):
+    """Whether a handler file has to have a property. `USUAL`: most files have it."""
+
+    NONE = "optional"
+    USUAL = "usual"
+    REQUIRED = "required"
+
+
 @dataclass(frozen=True)
 class OptionSpec:
-    """An option. `name` is the name in a properties file, `attr` the name in Python.
+    """A property. `name` is the name in a properties file, `attr` the name in Python; empty if ggfmt does not apply it.
 
-    since    first release of GoldenGate that has the option, a key of `RELEASES`; empty if none has it
+    A name may have a free part, as `partitioner.<TABLE>` has.
+
+    since    first release of GoldenGate that has the option, a release as manuals name it; empty if none has it
     until    last release that has it; None if it has not ended
     aliases  other names, from real files and misprints in the manual
     example  a value to show, as in a properties file; None: the value type chooses one
     disputed  the releases whose manuals contradict themselves about what its values mean
+    need     whether a handler file has to have it
+    source   where it is known from; empty for what ggfmt itself declares
+    doubtful  known from memory alone: nothing may depend on it
+    changes  it changes messages, and ggfmt does not apply it
     """
 
     name: str
@@ -43,6 +58,18 @@ class OptionSpec:
     example: str | None = None
     until: str | None = None
     disputed: tuple[str, ...] = ()
+    need: Need = Need.NONE
+    source: str = ""
+    doubtful: bool = False
+    changes: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        return "<" in self.name
+
+    def is_other_name(self, name: str) -> bool:
+        """Return whether a name by which this property was found is not its own, in any case."""
+        return not self.is_open and name.lower() != self.name.lower()
 
     @property
     def example_text(self) -> str:
@@ -62,6 +89,43 @@ class OptionSpec:
         """Return the value of a text; an empty one is the default, unless it is a value. Raises: InvalidValueError."""
         trimmed = trim(text)
         return self.kind.parse(trimmed) if trimmed or self.kind.keeps_empty else self.default
+
+
+_DOUBLED = re.compile(r"(.+)format\.\1", re.DOTALL)
+
+
+class PropertySet(tuple[OptionSpec, ...]):
+    """Properties, which are found by name without regard to case: files that work with GoldenGate use any case."""
+
+    @cached_property
+    def _by_name(self) -> dict[str, OptionSpec]:
+        found = {name.lower(): spec for spec in reversed(self) for name in spec.aliases}
+        return found | {spec.name.lower(): spec for spec in reversed(self) if not spec.is_open}
+
+    @cached_property
+    def _open(self) -> tuple[tuple[str, str, OptionSpec], ...]:
+        """The properties with a free part, each with the text before and after it."""
+        parts = ((re.split("<.*>", spec.name.lower()), spec) for spec in self if spec.is_open)
+        return tuple((start, end, spec) for (start, end), spec in parts)
+
+    def find(self, name: str) -> OptionSpec | None:
+        """Return the property that a name means: by its own name, an alias, or a doubled name."""
+        folded = name.lower()
+        found = self._by_name.get(folded)
+        if found is None and (doubled := _DOUBLED.fullmatch(folded)):
+            found = self._by_name.get(doubled[1])
+        return found or next((spec for start, end, spec in self._open if _is_between(folded, start, end)), None)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(spec.name for spec in self if not spec.is_open)
+
+
+NO_PROPERTIES = PropertySet()
+
+
+def _is_between(name: str, start: str, end: str) -> bool:
+    return len(name) > len(start) + len(end) and name.startswith(start) and name.endswith(end)
 
 
 def option(
@@ -108,6 +172,8 @@ def _example(kind: value_types.ValueType[Any], default: Any) -> str:
         return kind.render(not default)
     if isinstance(kind, value_types.Choice):
         return next(word for word in kind.words if word != default)
+    if not isinstance(kind, (*_CANDIDATES, value_types.Text, value_types.Int)):
+        return "..."
     return value_types.escape_value(
         kind.render(next(value for value in _candidates(kind, default) if value != default))
     )
@@ -149,7 +215,7 @@ class Options:
     of_goldengate: ClassVar[bool] = True
 
     @classmethod
-    def specs(cls) -> tuple[OptionSpec, ...]:
+    def specs(cls) -> PropertySet:
         return _specs(cls)  # type: ignore[arg-type]  # mypy takes the __hash__ of instances for that of the class
 
     @classmethod
@@ -171,7 +237,7 @@ class Options:
 
 
 @cache
-def _specs(cls: type[Options]) -> tuple[OptionSpec, ...]:
+def _specs(cls: type[Options]) -> PropertySet:
     specs = []
     for item in fields(cls):
         if "kind" in item.metadata:
@@ -179,4 +245,4 @@ def _specs(cls: type[Options]) -> tuple[OptionSpec, ...]:
             about["name"] = about["name"] or property_name(item.name)
             about["since"] = about["since"] if cls.of_goldengate else ""
             specs.append(OptionSpec(**about))
-    return tuple(specs)
+    return PropertySet(specs)

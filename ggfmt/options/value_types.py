@@ -109,6 +109,15 @@ class ValueType(ABC, Generic[T]):
         return str(value)
 
 
+class Unknown(ValueType[str]):
+    """Values that no source describes: any text is accepted."""
+
+    legal = "not known"
+
+    def parse(self, text: str) -> str:
+        return text
+
+
 @dataclass(frozen=True)
 class Bool(ValueType[bool]):
     legal = "`true`, `false`"

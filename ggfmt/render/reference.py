@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ggfmt.config import symbols
+from ggfmt.config.property_table import KEYS, EventHandlerType, HandlerType, Owner, OwnerKind, Target
 from ggfmt.diagnostics.codes import Code
 from ggfmt.diagnostics.diagnostic import list_names
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Format
 from ggfmt.options.reference import as_dict, default_words, releases, table_cells
 from ggfmt.options.releases import RELEASES
-from ggfmt.options.spec import Options, OptionSpec
+from ggfmt.options.spec import Need, OptionSpec
 from ggfmt.options.value_types import Choice, ReleaseChoice
 from ggfmt.render.diagnostics import Piece, plain, print_styled, write_text
 from ggfmt.render.wrapping import indented
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from ggfmt.render.tables import FittedTable
-    from ggfmt.sinks.messages.example import Example
 
 _HOW_TO_SHOW = "`ggfmt docs TOPIC` shows a page, `ggfmt docs GG205` a code, and `ggfmt docs canal_json` a format."
 _LINK = re.compile(r"\[([^]]+)\]\(([^):]+)\)")
@@ -75,12 +75,12 @@ def _command(link: re.Match[str]) -> str:
 # Tables for the terminal.
 
 
-def options_table(options: type[Options], title: str | None = None) -> FittedTable:
+def options_table(specs: Sequence[OptionSpec], title: str | None = None) -> FittedTable:
     from rich.text import Text
 
     from ggfmt.render.tables import FittedTable
 
-    headings, rows = table_cells(options)
+    headings, rows = table_cells(specs)
     cells = [[Text(cell.replace("`", ""), "" if column else "bold") for column, cell in enumerate(row)] for row in rows]
     shown = None if title is None else Text(title)
     return FittedTable([Text(text) for text in headings], cells, title=shown, title_justify="left", show_lines=True)
@@ -141,13 +141,11 @@ class Explanation:
 def explain(word: symbols.Symbol, given: str) -> Explanation:
     if isinstance(word, Code):
         return _code(word)
-    if isinstance(word, Format):
-        return _format(word)
-    if isinstance(word, str):
-        return Explanation(given, (word,), data={"kind": "outside", "word": given, "explanation": word})
-    from ggfmt.sinks.messages.example import example
-
-    return _property(word, given, example(word))
+    if isinstance(word, symbols.KeywordSymbol):
+        return _keyword(word)
+    if isinstance(word, symbols.PropertySymbol):
+        return _property(word, given)
+    return _owners(word)
 
 
 def explanation_text(explanation: Explanation, columns: int | None = None) -> str:
@@ -215,29 +213,71 @@ def _code(code: Code) -> Explanation:
     )
 
 
-def _format(format: Format) -> Explanation:
-    abilities = {"read": format.reads is not None, "written": format.writes is not None}
-    facts: list[_Fact] = [(label, ("yes" if able else "no",)) for label, able in abilities.items()]
-    facts.append(("schema", (format.schema_kind or "none",)))
-    if format.losses:
-        facts.append(("not shown", tuple(loss.text for loss in format.losses)))
-    facts.append(("properties", (f"`ggfmt options {format.name}` lists them",)))
-    facts.append(("page", (f"`ggfmt docs {format.name}` shows it",)))
+def _keyword(word: symbols.KeywordSymbol) -> Explanation:
+    title, facts = f"${{{word.name}}}", tuple((f"in {where}", (doc,)) for where, doc in word.meanings)
+    data = {"kind": "keyword", "keyword": word.name, "meanings": dict(word.meanings)}
+    return Explanation(title, ("A keyword of templates.",), facts, data=data)
+
+
+_OWNERS = {
+    OwnerKind.HANDLER: "a type of handlers",
+    OwnerKind.FORMAT: "a format",
+    OwnerKind.EVENT_HANDLER: "a type of event handlers of the File Writer",
+    OwnerKind.TARGET: "a target, whose handlers GoldenGate makes itself",
+    OwnerKind.OWN: "the properties of ggfmt itself",
+}
+
+
+def _owners(owners: tuple[Owner, ...]) -> Explanation:
+    """Explain formats, types and targets of one name."""
+    name = owners[0].name
+    facts: list[_Fact] = []
+    for owner in owners:
+        if len(owners) > 1 or owner.name not in FORMATS:
+            facts += [("what it is", (_OWNERS[owner.kind],)), *([("meaning", (owner.doc,))] if owner.doc else [])]
+        facts += _owner_facts(owner)
+    facts.append(("properties", (f"`ggfmt options {name}` lists them",)))
+    if name in FORMATS:
+        facts.append(("page", (f"`ggfmt docs {name}` shows it",)))
+    of_goldengate = name not in FORMATS
     data = {
-        "kind": "format",
-        "format": format.name,
-        "explanation": format.doc,
-        **abilities,
-        "schema": format.schema_kind,
-        "losses": [{"loss": loss.id, "what": loss.text} for loss in format.losses],
-        "properties": [spec.name for spec in format.options.specs()],
+        "kind": "format" if name in FORMATS else "owner",
+        "format" if name in FORMATS else "name": name,
+        "explanation": owners[0].doc,
+        **({} if of_goldengate else _abilities(FORMATS[name])),
+        "properties": [spec.name for owner in owners for spec in owner.properties],
     }
-    return Explanation(format.name, (format.doc,), tuple(facts), data=data)
+    return Explanation(name, (owners[0].doc,) if not of_goldengate else (), tuple(facts), data=data)
 
 
-def _property(word: symbols.PropertySymbol, given: str, example: Example) -> Explanation:
+def _abilities(format: Format) -> dict[str, Any]:
+    abilities = {"read": format.reads is not None, "written": format.writes is not None, "schema": format.schema_kind}
+    return {**abilities, "losses": [{"loss": loss.id, "what": loss.text} for loss in format.losses]}
+
+
+def _owner_facts(owner: Owner) -> Iterator[_Fact]:
+    if owner.name in FORMATS and owner.kind is not OwnerKind.EVENT_HANDLER:
+        format = FORMATS[owner.name]
+        for label, able in (("read", format.reads), ("written", format.writes)):
+            yield label, ("yes" if able is not None else "no",)
+        yield "schema", (format.schema_kind or "none",)
+        if format.losses:
+            yield "not shown", tuple(loss.text for loss in format.losses)
+        return
+    if owner.kind is not OwnerKind.OWN:
+        yield "releases", (releases(owner),)
+    if isinstance(owner, HandlerType):
+        yield "`format`", (owner.formats.value,)
+    elif isinstance(owner, EventHandlerType):
+        yield "in ggfmt", (owner.work.value,)
+    elif isinstance(owner, Target) and owner.chain:
+        yield "chain", (" -> ".join(("File Writer", *owner.chain)),)
+
+
+def _property(word: symbols.PropertySymbol, given: str) -> Explanation:
+    applied = any(variant.spec.attr or word.kind is OwnerKind.OWN for variant in word.variants) or _is_key(word)
     paragraphs = [f"`{given}` is read as `{word.name}`."] if word.renamed else []
-    if _one_meaning(word.variants):
+    if _one_meaning(word.variants) and word.variants[0].spec.doc:
         paragraphs.append(word.variants[0].spec.doc)
     data = {
         "kind": "property",
@@ -245,23 +285,51 @@ def _property(word: symbols.PropertySymbol, given: str, example: Example) -> Exp
         "key": word.key,
         "renamed": word.renamed,
         "others": list(word.others),
-        "variants": [{"formats": list(variant.formats), **as_dict(variant.spec)} for variant in word.variants],
-        "example": {
-            "lines": list(example.lines),
-            "operation": example.operation or None,
-            "before": list(example.before),
-            "after": list(example.after),
-        },
+        "variants": [
+            {"formats": list(variant.formats), "owners": _names(variant), **as_dict(variant.spec)}
+            for variant in word.variants
+        ],
     }
     facts = list(_facts(word.variants))
+    if not applied:
+        facts.append(("in ggfmt", ("refused, because it changes messages" if _changes(word) else "no effect",)))
+    if word.keyword is not None:
+        facts += [(f"keyword in {where}", (doc,)) for where, doc in word.keyword.meanings]
     if word.others:
         facts.append(("other keys", tuple(f"`{key}`" for key in word.others)))
-    samples = [Sample("For example", example.lines, "lines")]
-    if example.operation:
-        what = example.operation[0].upper() + example.operation[1:]
-        samples.append(Sample(f"{what} without the last line", example.before, "without"))
-        samples.append(Sample("The same with the last line", example.after, "with"))
+    samples = []
+    if applied:
+        from ggfmt.sinks.messages.example import example
+
+        made = example(word)
+        samples.append(Sample("For example", made.lines, "lines"))
+        if made.operation:
+            what = made.operation[0].upper() + made.operation[1:]
+            samples.append(Sample(f"{what} without the last line", made.before, "without"))
+            samples.append(Sample("The same with the last line", made.after, "with"))
+        data["example"] = {
+            "lines": list(made.lines),
+            "operation": made.operation or None,
+            "before": list(made.before),
+            "after": list(made.after),
+        }
     return Explanation(word.key, tuple(paragraphs), tuple(facts), tuple(samples), data)
+
+
+def _is_key(word: symbols.PropertySymbol) -> bool:
+    return word.variants[0].owners[0] is KEYS
+
+
+def _changes(word: symbols.PropertySymbol) -> bool:
+    return any(variant.spec.changes for variant in word.variants)
+
+
+def _names(variant: symbols.Variant) -> list[str]:
+    return [
+        owner.name
+        for owner in variant.owners
+        if owner.kind in (OwnerKind.FORMAT, OwnerKind.HANDLER, OwnerKind.EVENT_HANDLER)
+    ]
 
 
 def _facts(variants: Sequence[symbols.Variant]) -> Iterator[_Fact]:
@@ -269,9 +337,12 @@ def _facts(variants: Sequence[symbols.Variant]) -> Iterator[_Fact]:
     facts_of_variants = [list(_spec_facts(variant.spec)) for variant in variants]
     common = [fact for fact in facts_of_variants[0] if all(fact in facts for facts in facts_of_variants)]
     for variant, facts in zip(variants, facts_of_variants, strict=True):
-        if variant.formats:
-            yield "formats", (", ".join(variant.formats),)
-        if not _one_meaning(variants):
+        names = _names(variant)
+        if names and names != ["handler"]:
+            kinds = {OwnerKind.HANDLER: "handlers", OwnerKind.EVENT_HANDLER: "event handlers"}
+            label = "formats" if variant.formats else kinds[variant.owners[0].kind]
+            yield label, (", ".join(name if name != "handler" else "all" for name in names),)
+        if not _one_meaning(variants) and variant.spec.doc:
             yield "meaning", (variant.spec.doc,)
         yield from (fact for fact in facts if fact not in common)
     yield from common
@@ -287,14 +358,29 @@ def _spec_facts(spec: OptionSpec) -> Iterator[_Fact]:
         yield from _release_facts()
     elif isinstance(spec.kind, Choice):
         width = max(map(len, spec.kind.words)) + 2
-        yield "legal values", tuple(f"{f'`{word}`':{width}}  {doc}" for word, doc in spec.kind.words.items())
+        lines = tuple(f"{f'`{word}`':{width}}  {doc}" for word, doc in spec.kind.words.items())
+        yield "legal values", lines if any(spec.kind.words.values()) else (spec.kind.legal,)
     else:
         yield "legal values", (spec.kind.legal,)
-    yield "default", (default_words(spec),)
+    if spec.attr or spec.default is not None:
+        yield "default", (default_words(spec),)
+    if spec.need is not Need.NONE:
+        yield "need", (spec.need.value,)
     if spec.since:
         yield "releases", (releases(spec),)
     if spec.aliases:
         yield "aliases", (list_names(spec.aliases),)
+    if spec.source:
+        yield "source", (f"{_CERTAINTY[spec.source[:1]]}{spec.source[1:]}",)
+
+
+_CERTAINTY = {
+    "S": "the text of the",
+    "E": "seen in",
+    "L": "the code of",
+    "I": "inferred from",
+    "M": "not confirmed by any source at hand:",
+}
 
 
 def _release_facts() -> Iterator[_Fact]:

@@ -19,7 +19,7 @@ from ggfmt.cli import app
 from ggfmt.config.handler_options import KafkaOptions
 from ggfmt.config.handlers import read_configuration
 from ggfmt.config.properties import parse_properties
-from ggfmt.config.replacements import TRANSFORM_SPECS
+from ggfmt.config.property_table import KEYS
 from ggfmt.config.symbols import (
     PropertySymbol,
     find_symbol,
@@ -29,6 +29,7 @@ from ggfmt.config.symbols import (
 )
 from ggfmt.diagnostics.codes import CODES
 from ggfmt.formats import FORMATS
+from ggfmt.formats.goldengate.container_files import OrcOptions, ParquetOptions
 from ggfmt.options.spec import OptionSpec
 from ggfmt.options.value_types import Bool, Charset, Choice, Int, NamePart, Size, Text, ValueType
 from ggfmt.options.value_types import Path as PathKind
@@ -40,8 +41,19 @@ from ggfmt.render.reference import (
 )
 from ggfmt.sinks.messages.example import example
 
-PROPERTIES = [word for word, _ in titles() if isinstance(find_symbol(word), PropertySymbol)]
-CHANGE_NO_MESSAGE = {spec.name for spec in KafkaOptions.specs()} | {
+
+def is_applied(word: str) -> bool:
+    """Whether ggfmt applies a property, so that it has an example."""
+    found = find_symbol(word)
+    if not isinstance(found, PropertySymbol):
+        return False
+    variant = found.variants[0]
+    return bool(variant.spec.attr) or variant.owners[0] in (KEYS,)
+
+
+PROPERTIES = [word for word, _ in titles() if is_applied(word)]
+OF_FILES = (KafkaOptions, ParquetOptions, OrcOptions)
+CHANGE_NO_MESSAGE = {spec.name for options in OF_FILES for spec in options.specs()} | {
     "bom",
     "eventHandler",
     "finalizeAction",
@@ -59,16 +71,11 @@ CHANGE_NO_MESSAGE = {spec.name for spec in KafkaOptions.specs()} | {
     "enableFieldDescriptorHeaders",
     "fileSuffix",
     "generateSchema",
-    "gg.contentreplaceregex",
     "groupName",
     "variables",
-    "gg.contentreplacestring",
-    "gg.handlerlist",
-    "gg.schemareplaceregex",
-    "gg.schemareplacestring",
-    *(f"gg.transform.<name>.{spec.name}" for spec in TRANSFORM_SPECS),
-    "gg.transforms",
+    *(spec.name for spec in KEYS.own),
     "maxFileSize",
+    "mode",
     "partitionByTable",
     "rollOnMetadataChange",
     "rootFilePath",
@@ -127,7 +134,8 @@ def test_a_property_is_found_however_it_is_written(word: str) -> None:
     [
         ("includeTokens", "gg.handler.<name>.includeTokens"),
         ("gg.handler.x.includetokens", "gg.handler.<name>.includeTokens"),
-        ("avroCodec", "gg.handler.<name>.compressionCodec"),
+        ("avroCodec", "gg.handler.<name>.avroCodec"),
+        ("gg.eventhandler.x.region", "gg.eventhandler.<name>.region"),
         ("format", "gg.handler.<name>.format"),
         ("gg.handler.x.format", "gg.handler.<name>.format"),
         ("ggfmt.compatibility", "ggfmt.compatibility"),
@@ -154,37 +162,30 @@ def test_whether_a_name_is_the_property_s_own(word: str, renamed: bool) -> None:
 
 
 def test_a_format_is_found_in_any_case() -> None:
-    assert {name: find_symbol(name.upper()) for name in FORMATS} == FORMATS
+    for name in FORMATS:
+        found = find_symbol(name.upper())
+        assert isinstance(found, tuple)
+        assert [owner.name for owner in found] == [name]
 
 
 @pytest.mark.parametrize(
-    ("word", "reason"),
+    ("word", "texts"),
     [
-        (
-            "metacols",
-            "`metacols` is a property of `csv` and `fixed` of the Java adapter, which ggfmt does not have.",
-        ),
-        ("sequencefile", "`sequencefile` is a format of GoldenGate that ggfmt does not have."),
-        ("fixed", "`fixed` is a format of the older Java adapter, which ggfmt does not have."),
+        ("metacols", ["formats       csv, fixed", "from Java adapter", "in ggfmt      refused, because it changes"]),
+        ("sequencefile", ["A format of GoldenGate that ggfmt does not have."]),
+        ("fixed", ["a format", "from Java adapter"]),
         (
             "gg.handler.k.blockingSend",
-            "`gg.handler.k.blockingSend` is a property of GoldenGate for work that ggfmt does not do. ggfmt "
-            "accepts and ignores it.",
+            ["Wait for the acknowledgement", "handlers      kafka", "in ggfmt      no effect"],
         ),
-        (
-            "hbase",
-            "`hbase` is a type of handlers of GoldenGate. Its `format` has no effect: the handler makes its messages "
-            "without a formatter.",
-        ),
-        (
-            "gg.log",
-            "`gg.log` is a property of GoldenGate for work that ggfmt does not do. ggfmt accepts and ignores it.",
-        ),
-        ("hsync", "`hsync` is a property of GoldenGate for work that ggfmt does not do. ggfmt accepts and ignores it."),
+        ("hbase", ["a type of handlers", "without a formatter"]),
+        ("gg.log", ["`jdk`, `log4j`, `logback`", "in ggfmt      no effect"]),
+        ("hsync", ["handlers      hdfs", "in ggfmt      no effect"]),
+        ("filter", ["in ggfmt      refused, because it changes messages"]),
     ],
 )
-def test_what_ggfmt_does_not_use(word: str, reason: str) -> None:
-    assert find_symbol(word) == reason
+def test_what_ggfmt_does_not_use(word: str, texts: list[str]) -> None:
+    assert [text for text in texts if text not in shown(word)] == []
 
 
 @pytest.mark.parametrize(
@@ -220,14 +221,20 @@ def test_every_word_is_explained_in_every_form() -> None:
 
 def test_every_option_of_every_set_can_be_explained() -> None:
     words = {word for word, _ in titles()}
-    for options in option_sets().values():
-        assert {spec.name for spec in options.specs()} <= words
+    for sets in option_sets().values():
+        assert {spec.name for specs in sets.values() for spec in specs} <= words
 
 
 # The values of examples
 
 
-SPECS = {(name, spec.name): spec for name, options in option_sets().items() for spec in options.specs()}
+SPECS = {
+    (f"{prefix}{name}", spec.name): spec
+    for name, sets in option_sets().items()
+    for prefix, specs in sets.items()
+    for spec in specs
+    if spec.attr
+}
 
 
 def test_an_example_value_is_legal_and_not_the_default() -> None:
@@ -267,7 +274,10 @@ def test_an_example_shows_what_the_property_changes() -> None:
         if any(variant.spec.since for variant in property_word(word).variants):  # many others are for reading
             assert bool(made.operation) is (word not in CHANGE_NO_MESSAGE)
         assert made.before != made.after or not made.operation
-        assert re.fullmatch(rf"(gg\.handler\.out\.(format\.)?|ggfmt\.)?{re.escape(word)}=.+", made.lines[-1])
+        assert re.fullmatch(
+            rf"(gg\.(event)?handler\.out\.(format\.)?|ggfmt\.)?{re.escape(word.replace('<name>', 'out'))}=.+",
+            made.lines[-1],
+        )
         if len(made.lines) > 1:  # with a handler
             lines = [*made.lines, *([] if "ggfmt." in made.lines[-1] else ["ggfmt.compatibility=12.2"])]
             assert {finding.code for finding in read_configuration([], lines).diagnostics} <= {"GG111"}
@@ -335,7 +345,7 @@ def test_a_property_in_full() -> None:
 
 
 def test_a_name_of_two_properties() -> None:
-    assert "  other keys    `gg.handler.<name>.mode`\n" in shown("mode")
+    assert "  other keys    `gg.handler.<name>.format.mode`\n" in shown("mode")
     assert "other keys" not in shown("gg.handler.x.mode")
     assert shown("gg.handler.<name>.mode").startswith("gg.handler.<name>.mode\n")
 
@@ -486,9 +496,9 @@ def test_titles_are_words_once() -> None:
 @pytest.mark.parametrize(
     ("word", "text"),
     [
-        ("parquet", "is a type of event handlers of the File Writer. ggfmt converts the file."),
-        ("fabric_lakehouse", "is a target, whose handlers GoldenGate makes itself"),
-        ("gg.eventhandler.x.stripeSize", "is a property of event handlers of the type `orc`."),
+        ("parquet", "a type of event handlers of the File Writer"),
+        ("fabric_lakehouse", "a target, whose handlers GoldenGate makes itself"),
+        ("gg.eventhandler.x.stripeSize", "event handlers orc"),
     ],
 )
 def test_event_handlers_and_targets(word: str, text: str) -> None:

@@ -18,7 +18,7 @@ from ggfmt.config.handlers import HandlerOptions
 from ggfmt.config.properties import parse_properties
 from ggfmt.formats import FORMATS
 from ggfmt.java.text import JAVA_BLANKS, InvalidValueError, trim, visible
-from ggfmt.options.reference import as_dicts, markdown_table
+from ggfmt.options.reference import as_dict, markdown_table
 from ggfmt.options.spec import Options, option
 from ggfmt.options.value_types import (
     Bool,
@@ -241,7 +241,7 @@ def test_declarations() -> None:
 
 
 def test_markdown_table() -> None:
-    assert markdown_table(Sample) == (
+    assert markdown_table(Sample.specs()) == (
         "| Property | Legal values | Default | Releases | Meaning |\n"
         "| --- | --- | --- | --- | --- |\n"
         "| `prettyPrint` | `true`, `false` | `false` | all | Lay it out. |\n"
@@ -256,12 +256,12 @@ def test_markdown_table() -> None:
 @pytest.mark.parametrize("options", OPTION_SETS)
 def test_tables_name_every_option(options: type[Options]) -> None:
     console = Console(width=200, record=True, file=io.StringIO())
-    console.print(options_table(options, "title [x]"))
+    console.print(options_table(options.specs(), "title [x]"))
     shown = console.export_text()
-    data = json.loads(json.dumps(as_dicts(options)))
+    data = json.loads(json.dumps([as_dict(spec) for spec in options.specs()]))
     for spec, described in zip(options.specs(), data, strict=True):
         assert spec.name in shown
-        assert f"| `{spec.name}` |" in markdown_table(options)
+        assert f"| `{spec.name}` |" in markdown_table(options.specs())
         assert described["property"] == spec.name
         assert described["default"] == (spec.default_text if isinstance(spec.default, tuple) else spec.default)
         assert described["doc"] == spec.doc
@@ -269,7 +269,7 @@ def test_tables_name_every_option(options: type[Options]) -> None:
 
 
 def test_dictionaries() -> None:
-    assert as_dicts(Sample)[1] == {
+    assert as_dict(Sample.specs()[1]) == {
         "property": "iso8601Format",
         "kind": "choice",
         "legal": "tx, delete-insert",
@@ -278,6 +278,8 @@ def test_dictionaries() -> None:
         "doc": "Choose.",
         "since": "12.3.1",
         "until": "21",
+        "need": "optional",
+        "source": "",
         "aliases": ["iso8601Forma"],
         "words": {"tx": "a transaction", "delete-insert": "two operations"},
     }

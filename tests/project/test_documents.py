@@ -84,8 +84,7 @@ def test_generated_parts_are_fresh() -> None:
     [
         ("reference/doctor.md", "doctor", "VERSION", "99.0"),
         ("reference/doctor.md", "doctor", "OLDEST_JAVA", 99),
-        ("reference/limits.md", "refused-formats", "ADAPTER_FORMATS", ("csv",)),
-        ("reference/limits.md", "refused-formats", "GOLDENGATE_FORMATS", ()),
+        ("reference/limits.md", "refused-formats", "FORMAT_OWNERS", {}),
         ("reference/options.md", "charsets", "refusal", lambda name: None if name == "UTF-8" else "why"),
         ("reference/options.md", "charsets", "can_decode", lambda name: True),
         ("reference/metadata.md", "template-formats", "FORMATS", {"xml": FORMATS["xml"]}),

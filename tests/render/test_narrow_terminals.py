@@ -93,9 +93,9 @@ def test_no_word_of_the_lists_is_cut(columns: int) -> None:
 
 @pytest.mark.parametrize("name", option_sets())
 def test_no_word_of_the_options_is_cut(name: str, columns: int) -> None:
-    options, terminal = option_sets()[name], Terminal()
-    reference.print_rich(reference.options_table(options, "gg.handler.<name>.format."), terminal)
-    cells = " ".join(cell.replace("`", "") for row in table_cells(options)[1] for cell in row)
+    (specs, *_), terminal = option_sets()[name].values(), Terminal()
+    reference.print_rich(reference.options_table(specs, "gg.handler.<name>.format."), terminal)
+    cells = " ".join(cell.replace("`", "") for row in table_cells(specs)[1] for cell in row)
     lines = check_words(cells, terminal, columns)
     assert max(map(text_width, lines)) <= columns
 

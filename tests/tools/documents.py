@@ -49,12 +49,19 @@ from typer.testing import CliRunner
 from ggfmt import docs
 from ggfmt.cli import app, common
 from ggfmt.cli.typer_commands import COMMON as COMMON_OPTIONS
-from ggfmt.config.event_handlers import COMMON_EVENT, EVENT_HANDLER_TYPES, TARGETS
-from ggfmt.config.goldengate_keys import ADAPTER_FORMATS, GOLDENGATE_FORMATS
 from ggfmt.config.handler_file import handler_file
 from ggfmt.config.handler_options import KafkaOptions
-from ggfmt.config.handler_types import COMMON, HANDLER_TYPES, Formats, PropertySet
 from ggfmt.config.handlers import HandlerOptions, RunOptions, read_configuration
+from ggfmt.config.property_table import (
+    EVENT_HANDLER_TYPES,
+    FORMAT_OWNERS,
+    HANDLER_TYPES,
+    HANDLERS,
+    OF_JAVA_ADAPTER,
+    TARGETS,
+    Formats,
+    Owner,
+)
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.codes import CODES, Code
 from ggfmt.diagnostics.diagnostic import EXIT_CODES, GgfmtError
@@ -72,7 +79,8 @@ from ggfmt.frames.write import OPTIONS
 from ggfmt.java.charsets import aliases, can_decode, refusal
 from ggfmt.kernels import COST
 from ggfmt.options.reference import markdown_table, table_cells
-from ggfmt.options.releases import FIRST_RELEASE, RELEASES, manual_name
+from ggfmt.options.releases import RELEASES, manual_name
+from ggfmt.options.spec import Options, OptionSpec
 from ggfmt.reading.progress import STEPS
 from ggfmt.reading.recognition import source_of_handler
 from ggfmt.reading.runner import InProcess
@@ -218,11 +226,11 @@ def _table(headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
 
 def _options(subject: str) -> str:
     """The options of a set or of formats, as `json json_row`: what several formats share is there once."""
-    sets = {"handler": HandlerOptions, "kafka": KafkaOptions, "ggfmt": RunOptions}
+    sets: dict[str, type[Options]] = {"handler": HandlerOptions, "kafka": KafkaOptions, "ggfmt": RunOptions}
     if subject in sets:
-        return markdown_table(sets[subject])
+        return markdown_table(sets[subject].specs())
     names = subject.split()
-    tables = {name: table_cells(FORMATS[name].options) for name in names}
+    tables = {name: table_cells(FORMATS[name].options.specs()) for name in names}
     headings = next(iter(tables.values()))[0]
     shared = _shared({name: rows for name, (_, rows) in tables.items()})
     if all(having == names for having in shared.values()):
@@ -426,10 +434,10 @@ def _types(_: str) -> str:
     }
     rows = []
     for known in HANDLER_TYPES.values():
-        names = pages.get(known.name) or _named(known.own.all_names)
+        names = pages.get(known.name) or _names(known.own)
         rows.append((known.name, (_FORMAT_OF_TYPE[known.formats], names, "" if known.complete else "may have gaps")))
     table = _table(("Type", "`format`", "Own properties", "List"), _grouped(rows))
-    return f"Every type has {_named(COMMON.all_names)}.\n\n{table}"
+    return f"Every type has {_names(HANDLERS.own)}.\n\n{table}"
 
 
 def _grouped(rows: Iterable[tuple[str, tuple[str, ...]]]) -> list[tuple[str, ...]]:
@@ -443,32 +451,24 @@ def _grouped(rows: Iterable[tuple[str, tuple[str, ...]]]) -> list[tuple[str, ...
 def _properties(subject: str) -> str:
     """The properties of a type of handlers or event handlers, as the linter knows them: `handler filewriter`."""
     kind, _, name = subject.partition(" ")
-    known: PropertySet = HANDLER_TYPES[name].own if kind == "handler" else COMMON_EVENT
-    if kind == "event" and name != "all":
-        known = EVENT_HANDLER_TYPES[name].own
-    rows = []
-    for item in known.properties:
-        since = "" if item.since == FIRST_RELEASE else f"from {manual_name(item.since)}"
-        until = f"up to {manual_name(item.until)}" if item.until else ""
-        legal = item.kind.legal if item.kind is not None else "any text"
-        need = "yes" if item.required else ""
-        reach = "from memory" if item.doubtful else " ".join(filter(None, (since, until)))
-        rows.append((f"`{item.name}`", legal, item.default or "", need, reach))
-    headings = ("Property", "Legal values", "Default", "Required", "Releases")
-    filled = [place for place in range(len(headings)) if any(row[place] for row in rows)]
-    return _table(tuple(headings[place] for place in filled), [tuple(row[place] for place in filled) for row in rows])
+    types: Mapping[str, Owner] = HANDLER_TYPES if kind == "handler" else EVENT_HANDLER_TYPES
+    return markdown_table(types[name].own if name != "all" else next(iter(types.values())).common)
+
+
+def _names(specs: Iterable[OptionSpec]) -> str:
+    return ", ".join(f"`{spec.name}`" for spec in specs)
 
 
 def _event_handlers(_: str) -> str:
     rows = []
     for known in EVENT_HANDLER_TYPES.values():
         work = _sentence(known.work.value)
-        rows.append((known.name, (f"from {manual_name(known.since)}", work, _named(known.own.all_names))))
+        rows.append((known.name, (f"from {manual_name(known.since)}", work, _names(known.own))))
     return _table(("Type", "Releases", "What ggfmt does", "Own properties"), _grouped(rows))
 
 
 def _targets(_: str) -> str:
-    rows = [(it.name, (" → ".join(("File Writer", *it.chain)), _sentence(it.known))) for it in TARGETS.values()]
+    rows = [(it.name, (" → ".join(("File Writer", *it.chain)), it.doc)) for it in TARGETS.values()]
     return _table(("`gg.target`", "Chain", "Its files"), _grouped(rows))
 
 
@@ -545,10 +545,13 @@ def _named(names: Sequence[str]) -> str:
 
 def _refused_formats(_: str) -> str:
     """What a handler may have for a format in GoldenGate, and not in ggfmt."""
+    lacking = [owner for owner in FORMAT_OWNERS.values() if owner.name not in FORMATS]
+    of_goldengate = [owner.name for owner in lacking if owner.since != OF_JAVA_ADAPTER]
+    of_adapter = [owner.name for owner in lacking if owner.since == OF_JAVA_ADAPTER]
     unwritten = [name for name, format in FORMATS.items() if format.writes is None]
     return (
-        f"* ggfmt refuses these formats of GoldenGate: {_named(GOLDENGATE_FORMATS)}.\n"
-        f"* ggfmt refuses these formats of the older Java adapter: {_named(ADAPTER_FORMATS)}.\n"
+        f"* ggfmt refuses these formats of GoldenGate: {_named(of_goldengate)}.\n"
+        f"* ggfmt refuses these formats of the older Java adapter: {_named(of_adapter)}.\n"
         f"* ggfmt reads these formats, but does not write them: {_named(unwritten)}.\n"
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ggfmt.config import goldengate_keys, handler_types, property_names
+from ggfmt.config import property_names
 from ggfmt.config.comments import before_comment
 from ggfmt.config.event_handlers import EventHandlerConfig
 from ggfmt.config.handler_options import (
@@ -20,11 +20,19 @@ from ggfmt.config.handler_options import (
 )
 from ggfmt.config.lint.chains import EventHandlers, check_value, illegal_value
 from ggfmt.config.properties import Entry, removal
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, list_names, suggestion
+from ggfmt.config.property_table import (
+    FORMAT_OWNERS,
+    HANDLER_TYPES,
+    HANDLERS,
+    KAFKA_TYPES,
+    OF_JAVA_ADAPTER,
+    Formats,
+    types_having,
+)
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, list_names, listing, suggestion
 from ggfmt.formats.api.format import Format
 from ggfmt.java.text import InvalidValueError, trim, visible
-from ggfmt.options.releases import FIRST_RELEASE
-from ggfmt.options.spec import Options, OptionSpec
+from ggfmt.options.spec import NO_PROPERTIES, Options, OptionSpec, PropertySet
 
 # Aliases that are the right names in handlers of other types.
 _NAMES_ELSEWHERE = ("avrocodec",)
@@ -57,10 +65,10 @@ class HandlerBuilder:
         self.given: dict[str, Entry] = {}
         self.others: dict[str, Entry] = {}
         self.illegal: set[str] = set()
-        self.uncovered: dict[str, tuple[Entry, goldengate_keys.FormatProperty]] = {}
+        self.uncovered: dict[str, tuple[Entry, OptionSpec]] = {}
         self.type_entry = next((entry for key, entry in reversed(keyed) if key.rest.lower() == "type"), None)
         self.type_text = before_comment(self.type_entry) if self.type_entry and not self.type_entry.secret else ""
-        self.type = handler_types.HANDLER_TYPES.get(self.type_text.lower())
+        self.type = HANDLER_TYPES.get(self.type_text.lower())
         self.is_custom = "." in self.type_text
         of_format = [(key, entry) for key, entry in keyed if key.is_format]
         type_name = self.type.name if self.type is not None else None
@@ -108,7 +116,7 @@ class HandlerBuilder:
         if self.format is None or self.options is None:
             return None
         entries, kafka = self.given, None
-        if self.type is not None and self.type.name in handler_types.KAFKA_TYPES:
+        if self.type is not None and self.type.name in KAFKA_TYPES:
             entries = {**self.others, **self.given}
             given = ((spec.attr, self.others.get(spec.name)) for spec in KafkaOptions.specs())
             kafka = KafkaOptions(**{name: trim(entry.value) or None for name, entry in given if entry is not None})
@@ -120,9 +128,7 @@ class HandlerBuilder:
 
     def _has_formatter(self, format_given: bool) -> bool:
         if self.type is not None:
-            return self.type.formats is handler_types.Formats.DEFAULT or (
-                self.type.formats is handler_types.Formats.GIVEN and format_given
-            )
+            return self.type.formats is Formats.DEFAULT or (self.type.formats is Formats.GIVEN and format_given)
         return format_given or not self.type_text
 
     def _check_type(self, format_given: bool) -> None:
@@ -130,14 +136,14 @@ class HandlerBuilder:
             return
         span, shown = self.type_entry.value_span, visible(self.type_text)
         if self.type is None and not self.is_custom:
-            help = suggestion(self.type_text, handler_types.HANDLER_TYPES)
+            help = suggestion(self.type_text, HANDLER_TYPES)
             self._report("GG123", f"`{shown}` is not a type of handlers that ggfmt knows", span, help)
         if not self.is_left_out:
             return
         if self.type is not None and self.type.own.find("format") is not None:
             message = f"handlers of the type `{shown}` make messages in their own format, which ggfmt does not write"
             help = f"`ggfmt run` leaves `{self.name}` out"
-        elif self.type is not None and self.type.formats is handler_types.Formats.NONE:
+        elif self.type is not None and self.type.formats is Formats.NONE:
             message = f"handlers of the type `{shown}` have no formatter"
             help = f"`ggfmt run` leaves `{self.name}` out" + ("; its `format` has no effect" if format_given else "")
         else:
@@ -172,10 +178,9 @@ class HandlerBuilder:
         folded = text.lower()
         if folded in map(str.lower, self.formats):
             return f"`{text}` is a format that ggfmt reads, but does not write", help
-        if folded in goldengate_keys.GOLDENGATE_FORMATS:
-            return f"`{text}` is a format of GoldenGate that ggfmt does not write yet", help
-        if folded in goldengate_keys.ADAPTER_FORMATS:
-            return f"`{text}` is a format of the older Java adapter, which ggfmt does not write", help
+        if folded in FORMAT_OWNERS:
+            whose = "the older Java adapter" if FORMAT_OWNERS[folded].since == OF_JAVA_ADAPTER else "GoldenGate"
+            return f"`{text}` is a format of {whose} that ggfmt does not write", help
         if "." in text:
             return f"`{text}` is a Java class or a template, which ggfmt cannot run", help
         near = suggestion(text, written)
@@ -184,55 +189,52 @@ class HandlerBuilder:
     # Properties
 
     def _take_handler_property(self, name: str, entry: Entry) -> None:
-        specs = self.format.options.specs() if self.format and self.format.handler_type else ()
-        own = property_names.find_option(name, specs)
+        own = self.format.options.specs().find(name) if self.format and self.format.handler_type else None
         if own is not None:
-            if own.renamed:
-                self._report_renamed(entry, own.spec.name)
-            self._give(f"format.{own.spec.name}", entry)
+            if own.is_other_name(name):
+                self._report_renamed(entry, own.name)
+            self._give(f"format.{own.name}", entry)
             return
-        match = None if self.is_left_out else property_names.find_option(name, HandlerOptions.specs())
+        applied = None if self.is_left_out else HandlerOptions.specs().find(name)
+        listed = (self.type or HANDLERS).find(name)
         if is_partitioner(name) and not self.is_left_out:
             self._give(partitioner_property(name), entry)
-        elif match is not None:
-            if match.renamed and name.lower() not in _NAMES_ELSEWHERE:
-                self._report_renamed(entry, match.spec.name)
-            if match.spec.name in OF_FILE_WRITER and self.type and self.type.complete and not self.type.has(name):
+        elif applied is not None:
+            if applied.is_other_name(name) and name.lower() not in _NAMES_ELSEWHERE:
+                self._report_renamed(entry, applied.name)
+            if applied.name in OF_FILE_WRITER and self.type and self.type.complete and listed is None:
                 self._report_foreign(name, entry)
             else:
-                self._give(match.spec.name, entry)
-        elif name.lower() in handler_types.CHOOSING and not (self.is_custom or self.is_left_out):
-            self._leave(goldengate_keys.FormatProperty(name.lower(), (), FIRST_RELEASE), entry)
-        elif not (self.is_custom or (self.type.has(name) if self.type else handler_types.types_having(name))):
-            self._report_foreign(name, entry)
-        elif self.type is not None:
-            self._take_known(self.type, name, entry)
-
-    def _take_known(self, type: handler_types.HandlerType, name: str, entry: Entry) -> None:
-        known = type.find(name)
-        if known is None:
+                self._give(applied.name, entry)
+        elif self.is_custom:
             return
-        if name.lower() in map(str.lower, known.aliases):
+        elif listed is not None and listed.changes and not self.is_left_out:
+            self._leave(listed, entry)
+        elif listed is not None:
+            self._take_listed(listed, name, entry)
+        elif self.type is not None or not types_having(name):
+            self._report_foreign(name, entry)
+
+    def _take_listed(self, known: OptionSpec, name: str, entry: Entry) -> None:
+        if known.is_other_name(name):
             self._report_renamed(entry, known.name)
-        property = known.given_as(name)
+        property = name.lower() if known.is_open else known.name
         if property in self.others:
             report_duplicate(self.findings, self.others[property], entry)
         self.others[property] = entry
-        if known.kind is not None:
-            self.findings += check_value(entry, known.kind)
+        self.findings += check_value(entry, known.kind)
 
     def _report_foreign(self, name: str, entry: Entry) -> None:
-        specs = self.format.options.specs() if self.format else ()
-        known = handler_types.names_of(*filter(None, [self.type]))
-        lacking = property_names.find_unsupported_property(name, self.format) if self.format else None
-        near = f"format.{lacking.name}" if lacking else None
-        near = near or property_names.nearest_handler_property(name, HandlerOptions.specs(), known, specs)
-        others = handler_types.types_having(name)
+        types = [self.type] if self.type is not None else HANDLER_TYPES.values()
+        known = (*HandlerOptions.specs().names, *(own for type in types for own in type.properties.names))
+        format = _properties(self.format) if self.format else NO_PROPERTIES
+        near = property_names.nearest_handler_property(name, known, format)
+        others = types_having(name)
         if others and not (near or "").startswith("format."):
-            help = f"{goldengate_keys.listing(others)} {'has' if len(others) == 1 else 'have'} it"
+            help = f"{listing(others)} {'has' if len(others) == 1 else 'have'} it"
             if self.type is not None and self.type.complete:
-                types = f"the type{'s' if len(others) > 1 else ''} {goldengate_keys.listing(others)}"
-                message = f"`{entry.key}` is a property of handlers of {types}, not of `{self.type.name}`"
+                having = f"the type{'s' if len(others) > 1 else ''} {listing(others)}"
+                message = f"`{entry.key}` is a property of handlers of {having}, not of `{self.type.name}`"
                 self._report("GG110", message, entry.key_span, "it has no effect")
             else:
                 self._report("GG125", f"`{entry.key}` is {self._not_of_type()}", entry.key_span, help)
@@ -248,17 +250,16 @@ class HandlerBuilder:
         return f"not known as a property of handlers of the type `{visible(self.type_text)}`"
 
     def _take_format_property(self, name: str, misspelt: bool, entry: Entry, format: Format) -> None:
-        match = property_names.find_option(name, format.options.specs())
-        if match is not None:
-            if match.renamed or misspelt:
-                self._report_renamed(entry, f"format.{match.spec.name}")
-            self._give(f"format.{match.spec.name}", entry)
+        found = _properties(format).find(name)
+        if found is not None and found.changes:
+            self._leave(found, entry)
             return
-        lacking = property_names.find_unsupported_property(name, format)
-        if lacking is not None:
-            self._leave(lacking, entry)
+        if found is not None:
+            if misspelt or found.is_other_name(name):
+                self._report_renamed(entry, f"format.{found.name}")
+            self._give(f"format.{found.name}", entry)
             return
-        whose = property_names.owner(name, self.formats)
+        whose = property_names.owner(name)
         if whose is not None:
             message = f"`{entry.key}` is a property of {whose}, not of `{format.name}`"
             self._report("GG110", message, entry.key_span, "it has no effect")
@@ -266,7 +267,7 @@ class HandlerBuilder:
         near = property_names.nearest_format_property(name, HandlerOptions.specs(), format.options.specs())
         self._report_unknown("GG101", f"`{entry.key}` is not a property of `{format.name}`", entry, near)
 
-    def _leave(self, known: goldengate_keys.FormatProperty, entry: Entry) -> None:
+    def _leave(self, known: OptionSpec, entry: Entry) -> None:
         if known.name in self.uncovered:
             report_duplicate(self.findings, self.uncovered[known.name][0], entry)
         self.uncovered[known.name] = entry, known
@@ -299,6 +300,11 @@ class HandlerBuilder:
     def _report_unknown(self, code: str, message: str, entry: Entry, near: str | None) -> None:
         help = f"did you mean `gg.handler.{self.name}.{near}`?" if near else None
         self._report(code, message, entry.key_span, help)
+
+
+def _properties(format: Format) -> PropertySet:
+    """Return the properties of a format, with those that ggfmt lacks."""
+    return FORMAT_OWNERS[format.name].own if format.name in FORMAT_OWNERS else format.options.specs()
 
 
 def report_duplicate(findings: list[Diagnostic], earlier: Entry, entry: Entry) -> None:

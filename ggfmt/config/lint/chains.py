@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ggfmt.config.comments import before_comment, check_quotes
-from ggfmt.config.event_handlers import BUCKETS, EVENT_HANDLER_TYPES, EventHandlerConfig, EventHandlerType, Work
-from ggfmt.config.goldengate_keys import listing
+from ggfmt.config.event_handlers import BUCKETS, EventHandlerConfig, Work
 from ggfmt.config.properties import Entry
 from ggfmt.config.property_names import is_placeholder
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, suggestion
+from ggfmt.config.property_table import EVENT_HANDLER_TYPES, EventHandlerType
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, listing, suggestion
 from ggfmt.java.text import InvalidValueError, trim, visible
 from ggfmt.options.message_templates import MessageTemplate
+from ggfmt.options.spec import Need
 from ggfmt.options.templates import NameTemplate, PathTemplate
 from ggfmt.options.value_types import ValueType
 
@@ -59,10 +60,13 @@ _EXAMPLES = {
 }
 
 
-def missing_properties(prefix: str, names: Sequence[str], owner: str, place: Entry) -> Diagnostic:
+def missing_properties(
+    prefix: str, names: Sequence[str], owner: str, place: Entry, need: Need = Need.REQUIRED
+) -> Diagnostic:
     keys = [f"{prefix}{name}" for name in names]
     are = "is" if len(keys) == 1 else "are"
-    message = f"{listing(keys)} {are} missing, which {owner} need"
+    verb = "need" if need is Need.REQUIRED else "usually have"
+    message = f"{listing(keys)} {are} missing, which {owner} {verb}"
     lines = [f"{key}={_EXAMPLES.get(name, '...')}" for key, name in zip(keys, names, strict=True)]
     return Diagnostic("GG109", message, place.key_span, f"add {listing(lines)}")
 
@@ -89,7 +93,7 @@ class EventHandlerBlock:
     def value(self, name: str) -> Any:
         entry = self.given.get(name)
         known = self.type.find(name) if self.type is not None else None
-        if entry is None or known is None or known.kind is None or not trim(entry.value):
+        if entry is None or known is None or not trim(entry.value):
             return None
         try:
             return known.kind.parse(trim(entry.value))
@@ -137,10 +141,10 @@ class EventHandlerBlock:
                 self._report_unknown(self.type, entry, rest)
             self.given["eventHandler" if is_chained else rest] = entry
             return
-        if rest.lower() in map(str.lower, known.aliases):
+        if known.is_other_name(rest):
             meant = f"gg.eventhandler.{self.name}.{known.name}"
             self._report("GG102", f"`{entry.key}` is read as `{known.name}`", entry.key_span, f"write `{meant}`")
-        property = known.given_as(rest)
+        property = rest.lower() if known.is_open else known.name
         earlier = self.given.get(property)
         if earlier is not None and earlier.file == entry.file:
             code = "GG128" if trim(earlier.value) == trim(entry.value) else "GG107"
@@ -148,13 +152,12 @@ class EventHandlerBlock:
             message = f"`{entry.key}` was given before, in line {earlier.line}{same}"
             self._report(code, message, entry.key_span, "remove one of them")
         self.given[property] = entry
-        if known.kind is not None:
-            self.findings += check_value(entry, known.kind)
+        self.findings += check_value(entry, known.kind)
 
     def _report_unknown(self, type: EventHandlerType, entry: Entry, rest: str) -> None:
-        near = did_you_mean(rest, type.names)
+        near = did_you_mean(rest, type.properties.names)
         folded = rest.lower()
-        others = [other.name for other in EVENT_HANDLER_TYPES.values() if folded in map(str.lower, other.own.names)]
+        others = [other.name for other in EVENT_HANDLER_TYPES.values() if other.own.find(folded) is not None]
         message = f"`{entry.key}` is not known as a property of event handlers of the type `{type.name}`"
         if others:
             help = f"{listing(others)} {'has' if len(others) == 1 else 'have'} it"
@@ -191,6 +194,7 @@ class EventHandlerBlock:
         return EventHandlerConfig(
             self.name,
             type.name,
+            type.work,
             options,
             path,
             file,

@@ -13,15 +13,14 @@ from itertools import combinations, product
 from typing import Any
 
 from ggfmt.config.comments import check_quotes, has_comment, lost_blanks, misread_wrapper, odd_delimiter
-from ggfmt.config.goldengate_keys import listing
 from ggfmt.config.handler_options import absolute_paths, shared_names
-from ggfmt.config.handler_types import FILE_TYPES
 from ggfmt.config.lint.assembly import HandlerBuilder
 from ggfmt.config.lint.type_checks import check_file_writer, check_message_templates, check_required
 from ggfmt.config.properties import Entry
+from ggfmt.config.property_table import FILE_TYPES
 from ggfmt.config.refusals import SCHEME
 from ggfmt.diagnostics.codes import Severity
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, listing
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.goldengate.options import DELETE_INSERT, PK_UPDATE_HANDLING
 from ggfmt.java.charsets import encoder
@@ -123,7 +122,7 @@ def _file_layout(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
 
 def _control_files(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
     """Yield GG136: ggfmt has no option for control files, which do not change messages, but programs wait for them."""
-    if assembly.is_custom or (assembly.type is not None and not assembly.type.has(CONTROL_FILE)):
+    if assembly.is_custom or (assembly.type is not None and assembly.type.find(CONTROL_FILE) is None):
         return
     key = f"gg.handler.{assembly.name}.{CONTROL_FILE}".lower()
     given = [entry for entry in assembly.entries if entry.key.lower() == key]

@@ -7,17 +7,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ggfmt.config.comments import GOLDENGATE_KEY, before_comment, comment_at
-from ggfmt.config.event_handlers import EVENT_HANDLER_TYPES
-from ggfmt.config.handler_options import HandlerOptions, RunOptions
-from ggfmt.config.handler_types import HANDLER_TYPES
 from ggfmt.config.properties import SETTINGS, Entry
-from ggfmt.config.property_names import find_option
+from ggfmt.config.property_table import EVENT_HANDLER_TYPES, FORMAT_OWNERS, HANDLER_TYPES, HANDLERS, OWN
 from ggfmt.config.replacements import is_replacement
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats import FORMATS
 from ggfmt.java.text import visible
-from ggfmt.options.spec import Options
-from ggfmt.options.value_types import Pairs, Path, TableKeys, Text, ValueType
+from ggfmt.options.value_types import Pairs, Path, TableKeys, Text, Unknown, ValueType
 
 MARK = "GG143"  # the code of a byte order mark, which a fix removes
 
@@ -135,14 +130,10 @@ def _is_text(key: str) -> bool | None:
 
 
 def _kind(name: str) -> ValueType[Any] | None:
-    sets: Iterable[type[Options]] = (RunOptions, HandlerOptions, *(format.options for format in FORMATS.values()))
-    for options in sets:
-        option = find_option(name, options.specs())
-        if option is not None:
-            return option.spec.kind
-    found = [of_type.find(name) for of_type in HANDLER_TYPES.values()]
-    found += [of_type.find(name) for of_type in EVENT_HANDLER_TYPES.values()]
-    return next((known.kind for known in found if known is not None and known.kind is not None), None)
+    """Return the kind of values that a property has in any of its owners, if it is known."""
+    owners = (OWN, *FORMAT_OWNERS.values(), HANDLERS, *HANDLER_TYPES.values(), *EVENT_HANDLER_TYPES.values())
+    kinds = (spec.kind for owner in owners if (spec := owner.find(name)) is not None)
+    return next((kind for kind in kinds if not isinstance(kind, Unknown)), None)
 
 
 def _look_alike(entry: Entry, key: str, part: _Part, match: re.Match[str]) -> Diagnostic:

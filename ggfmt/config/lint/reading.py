@@ -15,9 +15,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from ggfmt.config.comments import Ignores, before_comment, check_comments, is_prose
-from ggfmt.config.goldengate_keys import is_outside_scope, listing
 from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerConfig, RunOptions
-from ggfmt.config.handler_types import HANDLER_TYPES, Formats
 from ggfmt.config.lint import releases
 from ggfmt.config.lint.assembly import HandlerBuilder, report_duplicate, report_missing_format
 from ggfmt.config.lint.chains import EVENT_HANDLER_KEY, EventHandlers, illegal_value
@@ -45,10 +43,11 @@ from ggfmt.config.property_names import (
     nearest_key,
     rename_finding,
 )
+from ggfmt.config.property_table import HANDLER_TYPES, KEYS, PROCESS, Formats
 from ggfmt.config.refusals import REFUSAL_CODES, refusals
 from ggfmt.config.replacements import is_replacement, is_transform, read_replacements, read_transforms
 from ggfmt.diagnostics.codes import CODES, Severity
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, list_names, suggestion
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, list_names, listing, suggestion
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Format
 from ggfmt.java.text import InvalidValueError, trim, visible
@@ -228,7 +227,7 @@ def _place(entry: Entry) -> tuple[str, bool] | None:
     if statement is None and is_sentence(entry):
         return None
     place = statement or _VALUE.search(line) or _VARIABLE.search(entry.key)
-    if place is None and not _OWN_TEMPLATE.search(entry.key) and not is_outside_scope(entry.key):
+    if place is None and not _OWN_TEMPLATE.search(entry.key) and PROCESS.find(entry.key) is None:
         place = _VARIABLE.search(entry.value)
     if place is None:
         return None
@@ -567,18 +566,19 @@ class ConfigurationParser:
                 report_missing_format(self._findings, name, entry)
 
     def _check_other(self, entry: Entry, listed: Mapping[str, Span]) -> None:
-        if entry.key.startswith(_OWN) or entry.key.lower() == "gg.handlerlist" or is_outside_scope(entry.key):
+        key = entry.key
+        if key.startswith(_OWN) or KEYS.find(key) or PROCESS.find(key) or EVENT_HANDLER_KEY.fullmatch(key):
             return
-        if is_replacement(entry.key) or is_transform(entry.key) or is_prose(entry) or is_sentence(entry):
+        if is_replacement(key) or is_transform(key) or is_prose(entry) or is_sentence(entry) or _LINE.match(key):
             return
-        if _LINE.match(entry.key):
-            return
-        near = nearest_key(entry.key, listed)
-        if near is None and entry.key and is_foreign(entry):
-            self._report("GG130", f"`{entry.key}` is not a property of GoldenGate", entry.key_span)
-            return
-        message = f"`{entry.key}` is not a property that ggfmt knows" if entry.key else "the value has no key"
-        self._report("GG101", message, entry.key_span, f"did you mean `{near}`?" if near else None)
+        near = nearest_key(key, listed)
+        if near is None and key and is_foreign(entry):
+            self._report("GG130", f"`{key}` is not a property of GoldenGate", entry.key_span)
+        elif near is None and key and entry.file not in ARGUMENTS:
+            self._report("GG125", f"`{key}` is not a property that ggfmt knows", entry.key_span)
+        else:
+            message = f"`{key}` is not a property that ggfmt knows" if key else "the value has no key"
+            self._report("GG101", message, entry.key_span, f"did you mean `{near}`?" if near else None)
 
     def _check_unlisted(
         self, entry: Entry, key: HandlerKey, listed: Mapping[str, Span], selected: Sequence[str], off: bool

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ggfmt.config.event_handlers import TARGETS
 from ggfmt.config.handler_options import templates
-from ggfmt.config.handler_types import GoldenGateProperty
 from ggfmt.config.lint.assembly import HandlerBuilder
 from ggfmt.config.lint.chains import EventHandlers
 from ggfmt.config.properties import ARGUMENTS, Entry
+from ggfmt.config.property_table import KEYS, PROCESS, TARGETS
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.java.text import trim
 from ggfmt.options.releases import DEFAULT_RELEASE, FIRST_RELEASE, find_release, is_later, manual_name, release_numbers
+from ggfmt.options.spec import OptionSpec
 from ggfmt.options.templates import Case
 
 _CHANGE = "set `ggfmt.compatibility` to change that"
@@ -28,15 +28,6 @@ _LATER_KEYWORDS = frozenset(
     | {"currenttimestampiso8601"}
 )
 LAST_OF_SEVERAL_HANDLERS = "21"
-
-# Keys below no handler, with the first release that has them.
-_KEYS = {
-    "gg.transforms": "21",
-    "gg.aggregate.operations": "19.1",
-    "gg.compressed.update": "19.1",
-    "gg.validate.keyupdate": "19.1",
-    "gg.snowflake.mergemode": "21",
-}
 
 
 @dataclass(frozen=True)
@@ -153,7 +144,7 @@ def _of_handler(assembly: HandlerBuilder) -> Iterator[Sign]:
             yield Sign(given[property], "a keyword for small or capital letters", "12.3.2")
 
 
-def _of_property(entry: Entry, known: GoldenGateProperty) -> Iterator[Sign]:
+def _of_property(entry: Entry, known: OptionSpec) -> Iterator[Sign]:
     if not known.doubtful:
         yield Sign(entry, f"`{known.name}`", known.since, known.until)
 
@@ -186,7 +177,7 @@ def _of_keys(entries: Iterable[Entry], names: Mapping[str, object]) -> Iterator[
         if key == "gg.target":
             target = TARGETS.get(trim(entry.value).lower())
             yield Sign(entry, "`gg.target`", target.since if target is not None else "21")
-        elif key in _KEYS:
-            yield Sign(entry, f"`{entry.key}`", _KEYS[key])
         elif key == "gg.handlerlist" and len(names) > 1:
             yield Sign(entry, "several handlers", FIRST_RELEASE, LAST_OF_SEVERAL_HANDLERS)
+        elif (known := PROCESS.find(key) or KEYS.find(key)) is not None and not known.is_open:
+            yield from _of_property(entry, known)

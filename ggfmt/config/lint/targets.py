@@ -10,10 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ggfmt.config.event_handlers import TARGETS, Target
 from ggfmt.config.handler_options import RunOptions
-from ggfmt.config.handler_types import FILE_WRITER
 from ggfmt.config.properties import Entry
+from ggfmt.config.property_table import FILE_WRITER, TARGETS, Target
 from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, suggestion
 from ggfmt.java.text import trim, visible
@@ -60,8 +59,9 @@ class TargetHandlers:
             return
         message = f"GoldenGate makes the handlers of `{text}` itself, which ggfmt does not know"
         if target is not None:
+            about = f"{target.doc[:1].lower()}{target.doc[1:].removesuffix('.')}"
             chain = " -> ".join(("File Writer", *target.chain))
-            message = f"GoldenGate makes the handlers of `{text}` itself: {chain}; {target.known}"
+            message = f"GoldenGate makes the handlers of `{text}` itself: {chain}; {about}"
         lacking = [name for name, entry in ((_FORMAT, self.format), (_TEMPLATE, self.template)) if entry is None]
         help = f"set {' and '.join(f'`{name}`' for name in lacking)} so that ggfmt writes the files of its staging area"
         yield Diagnostic(TARGET, message, self.entry.value_span, help, level=Severity.WARNING)

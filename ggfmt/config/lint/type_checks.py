@@ -6,16 +6,16 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ggfmt.config.goldengate_keys import listing
 from ggfmt.config.handler_options import DELETE, MOVE, RENAME
-from ggfmt.config.handler_types import FILE_WRITER, HANDLER_TYPES, GoldenGateProperty
 from ggfmt.config.lint.assembly import HandlerBuilder
 from ggfmt.config.lint.chains import missing_properties, part_span
 from ggfmt.config.properties import Entry
+from ggfmt.config.property_table import FILE_WRITER, HANDLER_TYPES
 from ggfmt.diagnostics.codes import Severity
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, listing
 from ggfmt.java.text import trim
 from ggfmt.options.message_templates import MessageTemplate, of_one_operation
+from ggfmt.options.spec import Need
 from ggfmt.options.templates import Count, Timestamp
 
 _TOPICS = ("topicMappingTemplate", "keyMappingTemplate")
@@ -26,14 +26,16 @@ def check_required(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
     """Yield GG109 as a warning for properties that the manual requires of the type: ggfmt itself needs none."""
     if assembly.type is None or assembly.type_entry is None:
         return
-    required: Sequence[GoldenGateProperty] = assembly.type.own.required
-    if assembly.type.name == "kafka" and not _has(assembly, _OLD_TOPIC):
-        required = [known for known in assembly.type.own.properties if known.name in _TOPICS]
-    missing = [known.name for known in required if not _has(assembly, known.name)]
-    if missing:
+    own = assembly.type.own
+    lacking = [known for known in own if known.need is not Need.NONE and not _has(assembly, known.name)]
+    if assembly.type.name == "kafka" and _has(assembly, _OLD_TOPIC):
+        lacking = [known for known in lacking if known.name not in _TOPICS]
+    if lacking:
+        need = max((known.need for known in lacking), key=list(Need).index)
         owner = f"handlers of the type `{assembly.type.name}`"
-        finding = missing_properties(f"gg.handler.{assembly.name}.", missing, owner, assembly.type_entry)
-        yield replace(finding, level=Severity.WARNING)
+        names = [known.name for known in lacking]
+        finding = missing_properties(f"gg.handler.{assembly.name}.", names, owner, assembly.type_entry, need)
+        yield replace(finding, level=Severity.WARNING if need is Need.REQUIRED else Severity.NOTE)
 
 
 def _has(assembly: HandlerBuilder, name: str) -> bool:

@@ -61,6 +61,11 @@ class Format:
     since: str = FIRST_RELEASE
     proposed: tuple[str, ...] = ()
 
+    @property
+    def is_formatter(self) -> bool:
+        """Whether it is a formatter of GoldenGate, which a handler chooses by `format`."""
+        return self.options.of_goldengate and not self.handler_type
+
     def name_problem(self, options: Any, context: Context, table: TableDef | None = None) -> NameProblem | None:
         """Return why the names in messages of a table, or of any table, are unusable; None if they are not."""
         records = self.names(options, context, TableDef("T") if table is None else table)

@@ -275,7 +275,7 @@ class _Table:
         self._framing = target.settings.framing(definition)
         # In files, messages of other systems and of converters are lines, and their ends are no part of them.
         format = FORMATS[target.settings.format]
-        is_of_formatter = format.options.of_goldengate and not format.handler_type
+        is_of_formatter = format.is_formatter
         self._strips = isinstance(self._framing, TextFraming) and not is_of_formatter
         self._described: set[str] = set()  # topics that have the preamble, or the schemas
 

@@ -16,10 +16,9 @@ from ggfmt.arrow.arrays import as_strings, non_null_values
 from ggfmt.columnar.metadata import Clock
 from ggfmt.columnar.pieces import join, join_binary
 from ggfmt.columnar.strings import rows_where
-from ggfmt.config.goldengate_keys import listing
 from ggfmt.config.handler_options import HandlerConfig, RunOptions
-from ggfmt.config.handler_types import KAFKA_TYPES
-from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span
+from ggfmt.config.property_table import KAFKA_TYPES
+from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span, listing
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import RowErrors

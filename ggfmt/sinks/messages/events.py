@@ -19,8 +19,9 @@ import pyarrow as pa
 from ggfmt.commit.commit import opened
 from ggfmt.commit.hashing import HashingStream
 from ggfmt.commit.names import FileLocation
-from ggfmt.config.event_handlers import EVENT_HANDLER_TYPES, EventHandlerConfig, Work
+from ggfmt.config.event_handlers import EventHandlerConfig, Work
 from ggfmt.config.handler_options import DELETE, MOVE, RENAME, HandlerConfig
+from ggfmt.config.property_table import EVENT_HANDLER_TYPES
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span
 from ggfmt.formats.goldengate.container_files import OrcOptions, ParquetOptions
 from ggfmt.location import Location

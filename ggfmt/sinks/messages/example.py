@@ -11,7 +11,8 @@ from functools import cache
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.metadata import Clock
 from ggfmt.config.handlers import Configuration, read_configuration
-from ggfmt.config.symbols import HANDLER, PropertySymbol
+from ggfmt.config.property_table import OwnerKind
+from ggfmt.config.symbols import PropertySymbol
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Span
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection
@@ -65,8 +66,8 @@ class Example:
 
 def example(word: PropertySymbol) -> Example:
     spec = word.variants[0].spec
-    handler = HANDLER.replace("<name>", word.handler or _HANDLER)
-    line = f"{word.key.replace(HANDLER, handler)}={spec.example_text}"
+    handler = f"gg.handler.{word.handler or _HANDLER}."
+    line = f"{word.key.replace('<name>', word.handler or _HANDLER)}={spec.example_text}"
     if spec.name == "format":
         return _difference((), line, (f"{handler}mode=op",)) or Example((line,))
     formats = [own for variant in word.variants for own in variant.formats]
@@ -74,7 +75,7 @@ def example(word: PropertySymbol) -> Example:
     settings = [(f"{handler}format={own}",) for own in written]
     needs_handler = formats or word.key.startswith("ggfmt.")
     alone = Example((*settings[0], line) if needs_handler and settings else (line,))
-    if not word.prefix or isinstance(spec.kind, _KINDS_BESIDE_MESSAGES):
+    if word.kind in (OwnerKind.PROCESS, OwnerKind.EVENT_HANDLER) or isinstance(spec.kind, _KINDS_BESIDE_MESSAGES):
         return alone
     switched = _with_switches(settings, handler, line) if formats else ()
     for given in (*settings, *switched):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,38 +12,31 @@ from places import LINT, SHARED_DATA
 from strategies import examples
 
 from ggfmt.config.comments import before_comment
-from ggfmt.config.event_handlers import EVENT_HANDLER_TYPES
-from ggfmt.config.handler_types import HANDLER_TYPES
 from ggfmt.config.lint.fix import fix_file
 from ggfmt.config.lint.reading import lint
 from ggfmt.config.properties import decode, parse_properties
+from ggfmt.config.property_table import EVENT_HANDLER_TYPES, HANDLER_TYPES
 from ggfmt.java.text import trim
 
 CASES = SHARED_DATA / "cases" / "handlers"
 FILES = [*sorted(LINT.glob("*.properties")), *sorted(CASES.glob("*.properties"))]
 
-# Names with `*` for any text
+# Names with a free part
 
 _PATTERNS = [
-    *(
-        (f"gg.handler.k.type={type.name}\ngg.handler.k.", name)
-        for type in HANDLER_TYPES.values()
-        for name in type.own.all_names
-    ),
-    *(
-        (f"gg.eventhandler.e.type={type.name}\ngg.eventhandler.e.", known.name)
-        for type in EVENT_HANDLER_TYPES.values()
-        for known in type.own.properties
-    ),
+    (f"gg.{owner}.type={type.name}\ngg.{owner}.", spec.name)
+    for owner, types in (("handler.k", HANDLER_TYPES), ("eventhandler.e", EVENT_HANDLER_TYPES))
+    for type in types.values()
+    for spec in type.own
+    if spec.is_open
 ]
-_PATTERNS = [(head, name) for head, name in _PATTERNS if "*" in name]
 
 
 @pytest.mark.parametrize(("head", "pattern"), _PATTERNS)
 def test_names_that_fit_one_pattern_are_several_properties(head: str, pattern: str) -> None:
     type, _, prefix = head.partition("\n")
     start = "gg.handlerlist=k\ngg.handler.k.format=json\ngg.handler.k.eventHandler=e\n"
-    one, other = (f"{prefix}{pattern.replace('*', middle)}" for middle in ("Some", "Other"))
+    one, other = (f"{prefix}{re.sub('<.*>', middle, pattern)}" for middle in ("Some", "Other"))
     text = f"{start}{type}\n{one}=1\n{other}=2\n"
     assert "GG107" not in {finding.code for finding in lint(text.encode(), "f")}
     assert fix_file(text.encode(), "f", unsafe=True).content == text.encode()

@@ -24,23 +24,22 @@ from hypothesis import strategies as st
 from places import LINT, ROOT
 from strategies import examples
 
-from ggfmt.config.goldengate_keys import ADAPTER, GOLDENGATE_PROPERTIES, FormatProperty
-from ggfmt.config.handler_types import (
-    CHOOSING,
-    COMMON,
-    FILE_TYPES,
-    FILE_WRITER,
-    HANDLER_TYPES,
-    Formats,
-    HandlerType,
-    types_having,
-)
 from ggfmt.config.handlers import HandlerOptions, read_configuration
 from ggfmt.config.lint.assembly import LEFT_OUT
 from ggfmt.config.lint.checks import UNCOVERED, UNKNOWN_METADATA
 from ggfmt.config.lint.reading import ConfigurationParser, has_properties, is_sentence, lint
 from ggfmt.config.lint.targets import TARGET
 from ggfmt.config.properties import parse_content
+from ggfmt.config.property_table import (
+    FILE_TYPES,
+    FILE_WRITER,
+    FORMAT_OWNERS,
+    HANDLER_TYPES,
+    OF_JAVA_ADAPTER,
+    Formats,
+    HandlerType,
+    types_having,
+)
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Span
 from ggfmt.formats import FORMATS
@@ -49,7 +48,7 @@ from ggfmt.formats.goldengate.kafkaconnect import KafkaConnectOptions
 from ggfmt.formats.goldengate.metacolumns import Template
 from ggfmt.java.text import InvalidValueError, trim
 from ggfmt.options.releases import RELEASES, is_later
-from ggfmt.options.spec import Options, option
+from ggfmt.options.spec import Need, Options, option
 from ggfmt.options.templates import HexBytes, PathTemplate
 from ggfmt.options.value_types import (
     Bool,
@@ -64,6 +63,7 @@ from ggfmt.options.value_types import (
     Size,
     TableKeys,
     Text,
+    Unknown,
     ValueType,
     escape_value,
 )
@@ -604,14 +604,11 @@ def of_type(type: str, *lines: str, format: str = "json") -> str:
     if known is None or known.formats is not Formats.OWN:
         head.append(f"gg.handler.k.format={format}")
     given = {line.partition("=")[0].lower() for line in lines}
-    needed = [*known.own.required] if known else []
-    needed += [item for item in known.own.properties if item.name in _TOPICS and known.name == "kafka"] if known else []
+    needed = [spec for spec in known.own if spec.need is not Need.NONE] if known else []
     names = [item.name for item in needed if item.name.lower() not in {*given, "format"}]
     texts = (f"{name}={NEEDED.get(name) or values_of(name)}" for name in names)
     return "\n".join([*head, *(f"gg.handler.k.{line}" for line in (*lines, *texts))])
 
-
-_TOPICS = ("topicMappingTemplate", "keyMappingTemplate")
 
 NEEDED = {
     "pathMappingTemplate": "dirout/${tableName}",
@@ -635,6 +632,7 @@ LAYOUT = {
     "eventhandler": "",
     "rootfilepath": "./out",
     "format": "json",
+    "partitioner.x": "x",
 }
 
 
@@ -649,7 +647,7 @@ def values_of(name: str) -> str:
     if spec is not None:
         return spec.default_text or "."
     kinds = [known.kind for type in HANDLER_TYPES.values() if (known := type.find(name)) is not None]
-    return next((legal_text(kind) for kind in kinds if kind is not None), "x")
+    return next((legal_text(kind) for kind in kinds if not isinstance(kind, Unknown)), "x")
 
 
 def legal_text(kind: ValueType[Any]) -> str:
@@ -667,14 +665,14 @@ def accepts(kind: ValueType[Any], text: str) -> bool:
     return True
 
 
+def concrete(name: str) -> str:
+    return re.sub("<.*>", "x", name)
+
+
 @pytest.mark.parametrize("type", HANDLER_TYPES.values(), ids=lambda type: type.name)
 @pytest.mark.parametrize("spelling", [str, str.lower, str.upper, lambda name: name[:1].upper() + name[1:]])
 def test_every_property_of_a_type_is_accepted_in_silence(type: HandlerType, spelling: Callable[[str], str]) -> None:
-    names = {name.replace("*", "x") for name in (*COMMON.all_names, *type.own.all_names)} - {
-        "type",
-        "format",
-        *CHOOSING,
-    }
+    names = {concrete(spec.name) for spec in type.properties if not spec.changes} - {"type", "format"}
     lines = [f"{spelling(name)}={values_of(name)}" for name in names]
     found = lint(of_type(spelling(type.name), *lines).encode(), "f")
     shown = [item for item in found if item.code not in ("GG138", "GG140", "GG142")]  # all releases at once
@@ -687,12 +685,12 @@ def test_what_only_other_types_have_is_told_with_their_names(type: HandlerType) 
     """A warning where the whole table of the type was at hand, else a note."""
     kept = {spec.name for spec in HandlerOptions.specs()} if type.formats is not Formats.NONE else set()
     of_formats = {spec.name for format in FORMATS.values() for spec in format.options.specs()}
-    of_formats |= {known.name for known in GOLDENGATE_PROPERTIES}
+    of_formats |= {spec.name for owner in FORMAT_OWNERS.values() for spec in owner.own}
     foreign = [
         name
         for other in HANDLER_TYPES.values()
-        for name in other.own.all_names
-        if "*" not in name and not type.has(name) and name not in kept | of_formats and name != "avroCodec"
+        for name in other.own.names
+        if type.find(name) is None and name not in kept | of_formats and name != "avroCodec"
     ]
     assert foreign
     for name in dict.fromkeys(foreign):
@@ -725,7 +723,7 @@ def test_control_files_that_are_not_written_are_told(type: str, value: str, expe
 
 
 def test_without_a_type_properties_of_all_are_accepted() -> None:
-    names = {name.replace("*", "x").lower() for type in HANDLER_TYPES.values() for name in type.own.all_names}
+    names = {concrete(spec.name).lower() for type in HANDLER_TYPES.values() for spec in type.own if not spec.changes}
     names -= {"avrocodec", "format"}
     lines = [f"gg.handler.k.{name}={values_of(name)}" for name in sorted(names)]
     found = codes(k("\n".join(lines)))
@@ -788,7 +786,9 @@ def test_a_handler_without_messages_is_left_out_and_the_others_are_run() -> None
 def test_keys_around_the_handlers_are_accepted_in_silence(key: str) -> None:
     found = codes(k(f"{key}=x"))
     # Some came with a release whose metadata are not known.
-    assert found == [(2, UNKNOWN_METADATA)] if key in ("gg.compressed.update", "gg.validate.keyupdate") else found == []
+    of_19_1 = ("gg.compressed.update", "gg.validate.keyupdate")
+    of_21 = ("gg.stage", "gg.format")
+    assert found == ([(2, UNKNOWN_METADATA)] if key in of_19_1 else [(2, "GG139")] if key in of_21 else [])
 
 
 @pytest.mark.parametrize(
@@ -832,7 +832,8 @@ def test_the_releases_of_properties_are_known() -> None:
     for spec in (spec for owner in options if owner.of_goldengate for spec in owner.specs()):
         assert spec.since in (*RELEASES, "")  # nothing for what formats of GoldenGate have of ggfmt's
         assert spec.until is None or (spec.until in RELEASES and not is_later(spec.since, spec.until))
-    assert {known.since for known in GOLDENGATE_PROPERTIES} <= {*RELEASES, ADAPTER}
+    lacking = {spec.since for owner in FORMAT_OWNERS.values() for spec in owner.own if spec.changes}
+    assert lacking <= {*RELEASES, OF_JAVA_ADAPTER}
 
 
 def test_what_is_off_or_as_ever_fits_every_release() -> None:
@@ -890,14 +891,13 @@ def test_what_the_release_does_not_have_is_not_missed() -> None:
         read_configuration(["f"])
 
 
-@pytest.mark.parametrize("known", GOLDENGATE_PROPERTIES, ids=lambda known: f"{known.name}-{known.since}")
-def test_nothing_legal_is_advised_away(known: FormatProperty) -> None:
-    for format in known.formats:
-        if format in FORMATS and known.since in RELEASES:
-            text = k(f"gg.handler.k.format.{known.name}=x\nggfmt.compatibility={known.since}", format)
-            found = [finding for finding in lint(text.encode(), "f") if finding.span.line == 3]
-            assert "remove" not in " ".join(map(str, found))
-            assert {finding.code for finding in found} <= {"GG102", "GG103", "GG117", "GG119", "GG127"}
+@pytest.mark.parametrize("format", FORMATS)
+def test_nothing_legal_is_advised_away(format: str) -> None:
+    for known in (spec for spec in FORMAT_OWNERS[format].own if spec.changes):
+        text = k(f"gg.handler.k.format.{known.name}=x\nggfmt.compatibility={known.since}", format)
+        found = [finding for finding in lint(text.encode(), "f") if finding.span.line == 3]
+        assert "remove" not in " ".join(map(str, found))
+        assert {finding.code for finding in found} <= {"GG102", "GG103", "GG117", "GG119", "GG127"}
 
 
 # Comments that ask for silence

@@ -225,7 +225,7 @@ _LACKING = [
     (FILE_WRITER, name, "gg.handler.fw.type")
     for name in ("pathMappingTemplate", "fileNameMappingTemplate", "stateFileDirectory")
 ]
-_LACKING += [(KAFKA, name, "gg.handler.k.type") for name in ("topicMappingTemplate", "keyMappingTemplate")]
+_LACKING += [(KAFKA, "topicMappingTemplate", "gg.handler.k.type")]
 _LACKING += [(CONNECT, name, "gg.handler.kc.type") for name in ("kafkaProducerConfigFile", "keyMappingTemplate")]
 _LACKING += [(PROXY, "postDataUrl", "gg.handler.rest.type")]
 

@@ -1,0 +1,275 @@
+"""The owners of properties in handler files: types of handlers and event handlers, targets, formats, and others.
+
+`properties.txt` lists the properties of GoldenGate. Values, default and effect of a property that ggfmt applies are
+declared in Python, and are not repeated there.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cached_property
+from typing import Any, TypeVar
+
+from ggfmt.config.event_handlers import Work
+from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerOptions, KafkaOptions, RunOptions
+from ggfmt.formats import FORMATS
+from ggfmt.formats.goldengate.container_files import OrcOptions, ParquetOptions
+from ggfmt.options.message_templates import MessageTemplate
+from ggfmt.options.releases import FIRST_RELEASE, release_numbers
+from ggfmt.options.spec import NO_PROPERTIES, Need, Options, OptionSpec, PropertySet
+from ggfmt.options.templates import FileNameTemplate, HexBytes, PathTemplate
+from ggfmt.options.value_types import (
+    Bool,
+    Charset,
+    Choice,
+    Duration,
+    Int,
+    Number,
+    Path,
+    Size,
+    Text,
+    TimesOfDay,
+    Unknown,
+    ValueType,
+)
+
+
+class OwnerKind(str, Enum):
+    """A kind of owners of properties, by the start of their keys."""
+
+    HANDLER = "gg.handler.<name>."
+    FORMAT = "gg.handler.<name>.format."
+    EVENT_HANDLER = "gg.eventhandler.<name>."
+    PROCESS = ""
+    OWN = "ggfmt."
+    TARGET = "gg.target="
+
+
+class Formats(str, Enum):
+    DEFAULT = "chooses a formatter; without it, messages are delimited text"
+    GIVEN = "chooses a formatter; what messages are without it is not known, or depends on other properties"
+    OWN = "has no effect: the handler makes its messages without a formatter, in a fixed format that ggfmt writes"
+    NONE = "has no effect: the handler makes its messages without a formatter"
+
+
+@dataclass(frozen=True)
+class Owner:
+    """What has properties, by its name in a handler file.
+
+    own      its properties, without those that all owners of its kind have (`common`)
+    doc      what it is, in a sentence
+    since    the first release whose manual has it
+    until    the last one; None if it has not ended
+    """
+
+    kind: OwnerKind
+    name: str
+    own: PropertySet
+    common: PropertySet = NO_PROPERTIES
+    doc: str = ""
+    since: str = FIRST_RELEASE
+    until: str | None = None
+
+    @cached_property
+    def properties(self) -> PropertySet:
+        return PropertySet((*self.own, *(spec for spec in self.common if spec.name not in self.own.names)))
+
+    def find(self, name: str) -> OptionSpec | None:
+        return self.properties.find(name)
+
+    def words(self, name: str) -> tuple[str, ...]:
+        """Return the legal values of a property that has words for them."""
+        known = self.find(name)
+        assert known is not None and isinstance(known.kind, Choice)
+        return tuple(known.kind.words)
+
+
+@dataclass(frozen=True)
+class HandlerType(Owner):
+    """`complete`: its properties are from a complete table of a manual. `mode`: its default, where a manual has it."""
+
+    formats: Formats = Formats.DEFAULT
+    complete: bool = False
+    mode: str | None = None
+
+
+@dataclass(frozen=True)
+class EventHandlerType(Owner):
+    """`scheme`: that of the URIs of its store; None if a handler file does not describe it in full."""
+
+    work: Work = Work.NONE
+    scheme: str | None = None
+
+    @property
+    def options(self) -> type[Options] | None:
+        """How a converted file is written."""
+        return _CONVERTED.get(self.name)
+
+    @property
+    def required(self) -> Sequence[OptionSpec]:
+        known = self.own if self.work is Work.NONE else (*self.common, *self.own)
+        return [spec for spec in known if spec.need is Need.REQUIRED]
+
+
+@dataclass(frozen=True)
+class Target(Owner):
+    """A target that makes its handlers itself: the event handlers behind its File Writer, and its stages, if known."""
+
+    chain: tuple[str, ...] = ()
+    stages: tuple[str, ...] = ()
+
+
+FILE_WRITER = "filewriter"
+
+# Handlers of these types send messages to Kafka, as a run can do (`KafkaOptions`).
+KAFKA_TYPES = ("kafka", "kafkaconnect")
+
+# Handlers of these types write files; all others send messages, or write to databases.
+FILE_TYPES = ("hdfs", FILE_WRITER)
+
+# The table: a head of each section, and lines of properties; indented lines belong to the line above them.
+
+_VALUES: dict[str, ValueType[Any]] = {
+    type(kind).__name__: kind
+    for kind in (
+        *(Bool(), Charset(), Duration(), FileNameTemplate(), HexBytes(), Int(), MessageTemplate(), Number()),
+        *(Path(), PathTemplate(), Size(), Text(), TimesOfDay()),
+    )
+}
+_VALUES |= {"": Unknown(), "Int 0 to 38": Int(0, 38), "Int from 1": Int(1)}
+_NEEDS = {"required": Need.REQUIRED, "expected": Need.USUAL}
+_CONVERTED: dict[str, type[Options]] = {"parquet": ParquetOptions, "orc": OrcOptions}
+_GROUPS = {f"+{options.__name__}": options.specs() for options in _CONVERTED.values()}
+
+_Lines = list[tuple[str, str]]  # each with the indented lines below it, as one text
+
+
+def _sections() -> dict[str, _Lines]:
+    """Return the lines of each section, by its head without facts, which are the first line."""
+    found: dict[str, _Lines] = {}
+    lines: _Lines = []
+    for line in (pkgutil.get_data(__package__, "properties.txt") or b"").decode().splitlines():
+        if line[:1] == "[":
+            head, _, facts = line[1:].partition("]")
+            lines = found[head] = [(facts, "")]
+        elif line[:1] == " ":
+            lines[-1] = lines[-1][0], f"{lines[-1][1]} {line.strip()}".lstrip()
+        elif line and line[0] != "#":
+            lines.append((line, ""))
+    return found
+
+
+_SECTIONS = _sections()
+
+
+def _facts(text: str) -> dict[str, Any]:
+    pairs = (fact.strip().partition("=") for fact in text.split(";") if fact.strip())
+    return {name: value if equals else True for name, equals, value in pairs}
+
+
+def _listed(head: str, declared: PropertySet = NO_PROPERTIES, since: str = FIRST_RELEASE) -> Iterator[OptionSpec]:
+    """Yield the properties of a section, which is there `since` a release.
+
+    `declared`: those that complete a line of the same name.
+    """
+    for line, effect in _SECTIONS.get(head, [])[1:]:
+        if line[0] == "+":
+            yield from _GROUPS[line] if line in _GROUPS else _listed(line, declared, since)
+            continue
+        name, values, text, source = map(str.strip, f"{line}|||".split("|")[:4])
+        known = declared.find(name)
+        if known is None or known.name != name or values:
+            attr, doc = ("", "") if known is None or known.name != name else (known.attr, known.doc)
+            known = OptionSpec(name, attr, _kind(values), None, doc, since, ())
+        facts = {"since": max(known.since, since, key=release_numbers), **_facts(text)}
+        if "default" in facts:
+            facts["default"] = known.kind.parse(facts["default"]) if facts["default"] else None
+        if "aliases" in facts:
+            facts["aliases"] = tuple(facts["aliases"].split())
+        need = next((_NEEDS[word] for word in _NEEDS if facts.pop(word, False)), Need.NONE)
+        doubtful = source.startswith("M")
+        yield replace(known, doc=effect or known.doc, need=need, source=source, doubtful=doubtful, **facts)
+
+
+def _kind(values: str) -> ValueType[Any]:
+    return _VALUES.get(values) or Choice(dict.fromkeys(values.split(", "), ""))
+
+
+_O = TypeVar("_O", bound=Owner)
+
+
+def _owners(kind: OwnerKind, word: str, make: type[_O]) -> dict[str, _O]:
+    """Return the owners of a kind that the table has. `word`: the start of their heads."""
+    of_all = _facts(_SECTIONS[word][0][0]) if word in _SECTIONS else {}
+    common = PropertySet(_listed(word, HandlerOptions.specs(), of_all.get("since", FIRST_RELEASE)))
+    found = {}
+    for head, lines in _SECTIONS.items():
+        if not head.startswith(f"{word} "):
+            continue
+        name, facts = head[len(word) + 1 :], _facts(lines[0][0])
+        for fact, read in _READ.items():
+            if fact in facts:
+                facts[fact] = read(facts[fact])
+        own = list(
+            _listed(
+                head, _declared(name) if kind is OwnerKind.HANDLER else NO_PROPERTIES, facts.get("since", FIRST_RELEASE)
+            )
+        )
+        if "mode" in facts:
+            own += [replace(spec, default=facts["mode"]) for spec in common if spec.name == "mode"]
+        found[name] = make(kind, name, PropertySet(own), common, lines[0][1], **facts)
+    return found
+
+
+def _declared(name: str) -> PropertySet:
+    """Return what ggfmt declares of the properties of a type of handlers."""
+    own = [spec for format in FORMATS.values() if format.handler_type == name for spec in format.options.specs()]
+    return PropertySet((*own, *HandlerOptions.specs(), *(KafkaOptions.specs() if name in KAFKA_TYPES else ())))
+
+
+_READ: dict[str, Any] = {
+    "formats": lambda text: Formats[text],
+    "work": lambda text: Work[text],
+    "chain": lambda text: tuple(text.split(" -> ")),
+    "stages": lambda text: tuple(text.split()),
+}
+_WRITTEN = {name: format.doc for name, format in FORMATS.items() if format.writes is not None}
+FORMAT = OptionSpec(
+    "format", "format", Choice(_WRITTEN), DEFAULT_FORMAT, "Choose the format.", FIRST_RELEASE, ("formatter",)
+)
+HANDLER_TYPES = _owners(OwnerKind.HANDLER, "handler", HandlerType)
+HANDLERS = Owner(OwnerKind.HANDLER, "handler", PropertySet(_listed("handler", HandlerOptions.specs())))  # of all types
+EVENT_HANDLER_TYPES = _owners(OwnerKind.EVENT_HANDLER, "eventhandler", EventHandlerType)
+TARGETS = _owners(OwnerKind.TARGET, "target", Target)
+
+KEYS = Owner(OwnerKind.PROCESS, "keys", PropertySet(_listed("keys")))  # those that ggfmt reads
+PROCESS = Owner(OwnerKind.PROCESS, "process", PropertySet(_listed("process")))  # those for work that ggfmt does not do
+OWN = Owner(OwnerKind.OWN, "ggfmt", RunOptions.specs())
+
+
+def _formats() -> Iterator[Owner]:
+    """Yield the owners of the properties of formats, with those that ggfmt lacks; then formats that ggfmt lacks."""
+    lacking: dict[str, list[OptionSpec]] = {}
+    since: dict[str, str] = {}
+    for head, lines in _SECTIONS.items():
+        for name in head.split()[1:] if head.startswith("format ") else ():
+            lacking.setdefault(name, []).extend(replace(spec, changes=True) for spec in _listed(head))
+            since[name] = _facts(lines[0][0]).get("since", FIRST_RELEASE)
+    for name, format in FORMATS.items():
+        kind = OwnerKind.HANDLER if format.handler_type else OwnerKind.FORMAT
+        own = PropertySet((*format.options.specs(), *lacking.pop(name, ())))
+        yield Owner(kind, name, own, doc=format.doc, since=format.since)
+    for name, listed in lacking.items():
+        yield Owner(OwnerKind.FORMAT, name, PropertySet(listed), doc=_LACKING, since=since[name])
+
+
+_LACKING = "A format of GoldenGate that ggfmt does not have."
+FORMAT_OWNERS = {owner.name: owner for owner in _formats()}
+OF_JAVA_ADAPTER = "Java adapter"  # in place of a release
+
+
+def types_having(name: str) -> tuple[str, ...]:
+    return tuple(known.name for known in HANDLER_TYPES.values() if known.find(name) is not None)
