@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 
 import typer
@@ -27,6 +28,9 @@ def validate_config(
     request: LintRequest,
     output_format: Annotated[FindingsFormat, Option(panel="Display", help="Format of the findings.")] = "text",
     strict: Annotated[bool, Option(panel="Checks", help="End with 1 for warnings too.")] = False,
+    for_run: Annotated[
+        bool, Option(panel="Checks", help="Report what ggfmt does not do with the severity that it has in a run.")
+    ] = False,
     select: Annotated[
         _Codes,
         Option(
@@ -73,6 +77,8 @@ def validate_config(
 
     `ggfmt validate-config . --strict --output-format github`
 
+    `ggfmt validate-config json.properties --strict --for-run`
+
     `ggfmt validate-config . --fix`
 
     `ggfmt validate-config . --diff | patch -p1`
@@ -93,7 +99,7 @@ def validate_config(
         raise typer.BadParameter("standard input cannot be written; use `--diff`", param_hint="--fix")
     chosen = of_linter.Settings(of_linter.command_line(select, ignore, extend_ignore, machine), isolated)
     sources = find_sources(files, sys.stdin.buffer, stdin_filename or NAME_OF_STANDARD_INPUT, pass_over)
-    rules = {source.name: chosen.rules(source.name) for source in sources.found}
+    rules = {source.name: replace(chosen.rules(source.name), for_run=for_run) for source in sources.found}
     given = arguments.lines(request.settings)
     found: dict[str, Sequence[Diagnostic]] = {}
     releases: list[str] = []
@@ -128,7 +134,7 @@ def validate_config(
         emit("info", line)
     if (fix or diff) and not changed and not left and any(found.values()):
         emit("info", "nothing was fixed: no finding has a fix that ggfmt can apply")
-    for line in _closing(found, sources.passed_over, left):
+    for line in _closing(found, sources.passed_over, left, for_run):
         emit("info", line)
     severities = {finding.severity for findings in found.values() for finding in findings}
     if Severity.ERROR in severities or (strict and Severity.WARNING in severities):
@@ -192,15 +198,17 @@ def _all(found: _Found) -> list[Diagnostic]:
     return [finding for findings in found.values() for finding in findings]
 
 
-def _closing(found: _Found, passed_over: Sequence[str], left: int) -> list[str]:
+def _closing(found: _Found, passed_over: Sequence[str], left: int, for_run: bool) -> list[str]:
     from ggfmt.java.text import visible
-    from ggfmt.render.diagnostics import count_findings
+    from ggfmt.render.diagnostics import count_findings, is_not_done
 
     lines = []
     if left:
         lines.append(f"{_count(left, 'fix', 'fixes')} more with `--unsafe-fixes`")
     if found or not passed_over:
         lines.append(f"{_count(len(found), 'file')}: {count_findings(_all(found))}")
+    if not for_run and any(map(is_not_done, _all(found))):
+        lines.append("`--for-run` checks whether a run stops at what ggfmt does not do")
     if passed_over:
         files = visible(passed_over[0]) if len(passed_over) == 1 else _count(len(passed_over), "file")
         lines.append(f"{files}: no GoldenGate properties, passed over")

@@ -50,11 +50,11 @@ def has_comment(entry: Entry) -> bool:
 
 
 def check_comments(entries: Iterable[Entry], findings: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """Return the findings, and one for each text meant as a comment, unless it explains an error among them."""
+    """Return the findings, and one for each text meant as a comment, unless it explains an error of GoldenGate."""
     kept = list(findings)
     errors: dict[tuple[str | None, int | None], list[int]] = {}
     for at, finding in enumerate(kept):
-        if finding.severity is Severity.ERROR:
+        if finding.severity is Severity.ERROR and not CODES[finding.code].of_run:
             errors.setdefault((finding.span.file, finding.span.line), []).append(at)
     for entry in entries:
         if is_prose(entry):

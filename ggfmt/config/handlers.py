@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ggfmt.config.handler_options import REFUSE, HandlerConfig, HandlerOptions, RunOptions
+from ggfmt.config.handler_options import HandlerConfig, HandlerOptions, RunOptions
 from ggfmt.config.lint.assembly import LEFT_OUT
-from ggfmt.config.lint.checks import UNCOVERED, UNKNOWN_METADATA
 from ggfmt.config.lint.reading import ConfigurationParser
 from ggfmt.config.lint.releases import ReleaseFinding
-from ggfmt.config.lint.targets import TARGET
 from ggfmt.config.properties import CHOSEN, SETTINGS, ParsedProperties, entries_from_settings, read_properties
 from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, MissingFileError
@@ -58,7 +56,6 @@ def read_configuration(
         sources.append((SETTINGS, entries_from_settings(settings)))
     reading = ConfigurationParser(sources, FORMATS)
     configs = reading.handlers(handlers)
-    reading.refuse(TARGET, UNKNOWN_METADATA, *([UNCOVERED] if reading.run.uncovered == REFUSE else []))
     reading.report_nothing_to_run(configs)
     findings = tuple(
         finding for finding in reading.reported() if finding.severity is not Severity.NOTE or finding.code == LEFT_OUT

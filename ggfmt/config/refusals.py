@@ -1,4 +1,4 @@
-"""What a run refuses of a handler whose file is right for GoldenGate. A check warns of it, with the same codes."""
+"""What a run refuses of a handler whose file is right for GoldenGate. A check finds it too, with the same codes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import chain
 
 from ggfmt.config.handler_options import HandlerConfig, RunOptions, not_done
-from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context
@@ -30,12 +28,11 @@ REFUSAL_CODES = ("GG206", "GG216", "GG410", "GG411", "GG515")
 
 
 def refusals(config: HandlerConfig, run_options: RunOptions) -> Iterator[Diagnostic]:
-    """Yield all that a run would refuse: as errors if every message loses something, else as warnings."""
-    _, lacking = variables(config, run_options)
-    for problem in chain(
-        layout_refusals(config, run_options), lacking, mask_refusals(config), _schema_directories(config)
-    ):
-        yield replace(problem, level=Severity.WARNING)
+    """Yield all that a run would refuse."""
+    yield from layout_refusals(config, run_options)
+    yield from variables(config, run_options)[1]
+    yield from mask_refusals(config)
+    yield from _schema_directories(config)
     # Names that the messages of every table have.
     context = Context(config.handler.include_tokens, run_options.compatibility)
     found = FORMATS[config.format].name_problem(config.options, context)
@@ -102,7 +99,7 @@ def mask_refusals(config: HandlerConfig) -> Iterator[Diagnostic]:
 
 
 def _schema_directories(config: HandlerConfig) -> Iterator[Diagnostic]:
-    """Yield GG103 for a relative directory of schemas that leaves the output."""
+    """Yield GG149 for a relative directory of schemas that leaves the output."""
     for options, prefix in ((config.options, "format."), (config.handler, "")):
         for spec in options.specs():
             value = getattr(options, spec.attr)
@@ -112,4 +109,4 @@ def _schema_directories(config: HandlerConfig) -> Iterator[Diagnostic]:
             if path.split("/")[0] == "..":
                 message = f"the schema directory of handler `{config.name}` is relative, and not within the output"
                 help = "set another `schemaDirectory` or `schemaFilePath`, or an absolute path"
-                yield Diagnostic("GG103", message, config.place(f"{prefix}{spec.name}"), help)
+                yield Diagnostic("GG149", message, config.place(f"{prefix}{spec.name}"), help)

@@ -15,7 +15,10 @@ _PAGE = re.compile(r"# \w+: (.+)\n\n(.+?)\n\n```diff\n(.+?)```\n", re.DOTALL)
 
 
 class Severity(str, Enum):
-    """An error stops a command, a warning stops `validate-config --strict`, a note stops nothing."""
+    """An error stops a command, a warning stops `validate-config --strict`, a note stops nothing.
+
+    `validate-config` shows the findings of a run (`Code.of_run`) as notes, except with `--for-run`.
+    """
 
     ERROR = "error"
     WARNING = "warning"
@@ -29,6 +32,19 @@ class Code:
     name: str
     severity: Severity
     page: str
+
+    @property
+    def of_run(self) -> bool:
+        """Return whether the code says what ggfmt does not do of a handler file that GoldenGate accepts."""
+        return self.name in _OF_RUN
+
+    @property
+    def question(self) -> str | None:
+        """Return what a finding in a handler file answers; None for a code of other things."""
+        if self.of_run:
+            return "what does ggfmt not do of the handler file?"
+        of_file = "would GoldenGate accept the handler file, and do what its author means?"
+        return of_file if self.name.startswith("GG1") else None
 
     @property
     def title(self) -> str:
@@ -64,10 +80,12 @@ class Code:
 
 ERROR, WARNING, NOTE = Severity
 
+_OF_RUN = "GG124 GG127 GG136 GG137 GG138 GG145 GG146 GG148 GG149 GG216 GG411 GG515"
+
 # The codes by page and severity.
 _DECLARED: dict[str, dict[Severity, str]] = {
     "check-handler-files": {
-        ERROR: "GG100 GG103 GG104 GG105 GG106 GG108 GG109 GG112 GG127 GG141 GG143",
+        ERROR: "GG100 GG103 GG104 GG105 GG106 GG108 GG109 GG112 GG127 GG141 GG143 GG148 GG149",
         WARNING: "GG101 GG102 GG107 GG110 GG113 GG114 GG115 GG116 GG117 GG118 GG120 GG123 GG132 GG134 GG142 GG144 "
         "GG147",
         NOTE: "GG119 GG121 GG124 GG125 GG128 GG129 GG130 GG131 GG135 GG136 GG137",

@@ -245,11 +245,15 @@ def canonical_name(text: str) -> str | None:
     return _NAMES.get(text.lower())
 
 
+def java_refuses(charset: str) -> bool:
+    return charset in _JAVA_CANNOT
+
+
 def refusal(charset: str) -> str | None:
     """Return why a charset cannot be written, in one clause; None if it can."""
     if _CODECS[charset] != "none":
         return None
-    return "Java itself cannot encode it" if charset in _JAVA_CANNOT else "ggfmt does not encode it"
+    return "Java itself cannot encode it" if java_refuses(charset) else "ggfmt does not encode it"
 
 
 def native_charset() -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
-from ggfmt.java.text import InvalidValueError
+from ggfmt.java.text import InvalidValueError, UnsupportedValueError
 
 _PARTS = {"yyyy": "([0-9]{4})", **dict.fromkeys(("MM", "dd", "HH", "mm", "ss"), "([0-9]{2})")}
 _TOKEN = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+", re.DOTALL)
@@ -126,7 +126,7 @@ def parse_date_format(mask: str) -> DateFormat:
             pieces.append(word)
         elif letter in _OF_COUNTRY:
             message = f"has `{letter}` in its date mask: {_OF_COUNTRY[letter]} is not the same in all countries"
-            raise InvalidValueError(message, "write `yyyy` for the year, and `MM` and `dd` for the day")
+            raise UnsupportedValueError(message, "write `yyyy` for the year, and `MM` and `dd` for the day")
         elif letter in "yMLEGazZX" or letter in _NUMBERS:
             pieces.append((letter, len(word)))
         else:

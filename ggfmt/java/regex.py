@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import groupby
 
-from ggfmt.java.text import InvalidValueError, visible
+from ggfmt.java.text import InvalidValueError, UnsupportedValueError, visible
 
 LAST = sys.maxunicode
 
@@ -163,7 +163,7 @@ _VERSIONS = "Java releases read differently"
 def unsupported_error(
     what: str, why: str = "has no exact equal in Python", help: str = "write it in another way"
 ) -> InvalidValueError:
-    return InvalidValueError(f"has {what}, which {why}", help)
+    return UnsupportedValueError(f"has {what}, which {why}", help)
 
 
 def pattern_error(what: str) -> InvalidValueError:
@@ -366,7 +366,7 @@ def translate(pattern: str, atomic: bool = ATOMIC_GROUPS) -> JavaRegex:
         regex.compiled  # noqa: B018
     except (re.error, OverflowError, RecursionError) as error:
         reason = error.msg if isinstance(error, re.error) else "it is too large"
-        raise InvalidValueError(f"is refused by Python: {reason}", "write it in another way") from None
+        raise UnsupportedValueError(f"is refused by Python: {reason}", "write it in another way") from None
     return regex
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ggfmt.java.regex import JavaRegex
-from ggfmt.java.text import InvalidValueError
+from ggfmt.java.text import InvalidValueError, UnsupportedValueError
 
 _PIECE = re.compile(r"\\(.?)|\$(?:([0-9])|\{([A-Za-z][A-Za-z0-9]*)\})?|[^\\$]+", re.DOTALL)
 
@@ -44,7 +44,7 @@ def parse_replacement(text: str, regex: JavaRegex) -> tuple[str | int, ...]:
         else:
             raise InvalidValueError("is not a Java replacement: `$` is not followed by a group", help)
         if number in regex.repeated:
-            raise InvalidValueError(
+            raise UnsupportedValueError(
                 f"refers to group {number}, which is inside of a repetition", "put the group around it"
             )
         pieces.append(number)

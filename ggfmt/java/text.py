@@ -20,6 +20,10 @@ class InvalidValueError(ValueError):
         self.part = part
 
 
+class UnsupportedValueError(InvalidValueError):
+    """A value that is legal in GoldenGate, and that ggfmt cannot apply."""
+
+
 def trim(text: str) -> str:
     return text.strip(JAVA_BLANKS)
 

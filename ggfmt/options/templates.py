@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ggfmt.diagnostics.diagnostic import list_names, suggestion
 from ggfmt.java.date_format import DateFormat, parse_date_format
-from ggfmt.java.text import InvalidValueError, trim, visible
+from ggfmt.java.text import InvalidValueError, UnsupportedValueError, trim, visible
 from ggfmt.options.value_types import ValueType, unwrap_cdata
 
 if TYPE_CHECKING:
@@ -450,7 +450,7 @@ def _regex(_: str, arguments: list[str]) -> Piece:
     try:
         return Regex(parse_pieces(arguments[0]), Replacement(translate(arguments[1]), arguments[2]))
     except InvalidValueError as error:
-        raise InvalidValueError(f"has a `${{regex[]}}` that {error}", error.help) from None
+        raise type(error)(f"has a `${{regex[]}}` that {error}", error.help) from None
 
 
 # By keyword: minimum and maximum number of arguments in brackets, and the function that makes the piece.
@@ -517,7 +517,7 @@ class PathTemplate(ValueType[NameTemplate]):
         template = parse_template(unwrap_cdata(text))
         for own in (own for piece in template.all() for own in piece.texts):
             if not own.isprintable():
-                raise InvalidValueError("has a character that does not print", "remove it")
+                raise UnsupportedValueError("has a character that does not print", "remove it")
             self._check(own)
         return template
 
@@ -541,7 +541,7 @@ class FileNameTemplate(PathTemplate):
 def check_inside(path: str) -> None:
     """Refuse a path that contains `..`."""
     if ".." in re.split(r"[/\\]", path):
-        raise InvalidValueError("has `..`, which would leave the output directory", "remove it")
+        raise UnsupportedValueError("has `..`, which would leave the output directory", "remove it")
 
 
 @dataclass(frozen=True)

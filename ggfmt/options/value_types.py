@@ -14,8 +14,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, ClassVar, Generic, Literal, TypeVar
 
 from ggfmt.diagnostics.diagnostic import did_you_mean, list_names, suggestion
-from ggfmt.java.charsets import canonical_name, charset_names, refusal
-from ggfmt.java.text import InvalidValueError, trim, visible
+from ggfmt.java.charsets import canonical_name, charset_names, java_refuses, refusal
+from ggfmt.java.text import InvalidValueError, UnsupportedValueError, trim, visible
 from ggfmt.options.releases import find_release
 
 if TYPE_CHECKING:
@@ -270,7 +270,7 @@ class NamePart(Text):
         value = super().parse(text)
         long = len(value.encode(errors="replace")) > NAME_PART_BYTES
         if long or "/" in value or any(character < " " for character in value):
-            raise InvalidValueError(_cannot_be(text), f"give {self.legal}")
+            raise UnsupportedValueError(_cannot_be(text), f"give {self.legal}")
         return value
 
 
@@ -367,7 +367,8 @@ class Charset(ValueType[str]):
             )
         reason = refusal(name)
         if reason is not None:
-            raise InvalidValueError(_cannot_be(text), f"{reason}; give {self.legal}")
+            error = InvalidValueError if java_refuses(name) else UnsupportedValueError
+            raise error(_cannot_be(text), f"{reason}; give {self.legal}")
         return name
 
 

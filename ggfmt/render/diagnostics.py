@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from itertools import accumulate
 from typing import Any, TextIO
 
-from ggfmt.diagnostics.codes import Severity
+from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.java.text import visible
 
@@ -82,9 +82,16 @@ def write_text(text: str, stream: TextIO) -> None:
 
 
 def count_findings(diagnostics: Iterable[Diagnostic]) -> str:
-    severities = [diagnostic.severity for diagnostic in diagnostics]
+    """Return the numbers of findings about files, and then of the notes of what ggfmt does not do."""
+    severities = ["" if is_not_done(finding) else finding.severity for finding in diagnostics]
+    not_done = severities.count("")
     counts = [(severities.count(severity), severity.value) for severity in Severity]
-    return ", ".join(f"{count} {word}{'s' * (count > 1)}" for count, word in counts if count) or "no findings"
+    text = ", ".join(f"{count} {word}{'s' * (count > 1)}" for count, word in counts if count) or "no findings"
+    return text + f"; {not_done} note{'s' * (not_done > 1)} of what ggfmt does not do" * bool(not_done)
+
+
+def is_not_done(finding: Diagnostic) -> bool:
+    return finding.severity is Severity.NOTE and CODES[finding.code].of_run
 
 
 def diagnostic_pieces(diagnostic: Diagnostic, columns: int | None = None) -> Iterator[Piece]:

@@ -197,6 +197,7 @@ def _code(code: Code) -> Explanation:
         "kind": "code",
         "code": code.name,
         "severity": code.severity.value,
+        "of_run": code.of_run,
         "title": code.title,
         "explanation": code.explanation,
         "before": before,
@@ -204,10 +205,15 @@ def _code(code: Code) -> Explanation:
         "page": code.page,
     }
     samples = (Sample("Before", tuple(before), "without"), Sample("After", tuple(after), "with"))
+    facts: list[_Fact] = [("severity", (code.severity.value,))]
+    if code.of_run:
+        facts = [("severity", (f"{code.severity.value} of a run; `validate-config` without `--for-run`: note",))]
+    if code.question:
+        facts.append(("question", (code.question,)))
     return Explanation(
         f"{code.name}: {code.title}",
         (code.explanation,),
-        (("severity", (code.severity.value,)), ("page", (f"`ggfmt docs {code.page}`",))),
+        (*facts, ("page", (f"`ggfmt docs {code.page}`",))),
         tuple(sample for sample in samples if sample.lines),
         data,
     )

@@ -391,6 +391,13 @@ def test_a_misprint_is_told() -> None:
     )
 
 
+def test_a_code_of_a_run_says_so() -> None:
+    text = shown("GG124")
+    assert "  severity  note of a run; `validate-config` without `--for-run`: note\n" in text
+    assert "  question  what does ggfmt not do of the handler file?\n" in text
+    assert "question" not in shown("GG205")
+
+
 def test_a_code_in_full() -> None:
     assert shown("gg103") == (
         "GG103: an illegal value\n"
@@ -398,6 +405,7 @@ def test_a_code_in_full() -> None:
         f"{CODES['GG103'].explanation}\n"
         "\n"
         "  severity  error\n"
+        "  question  would GoldenGate accept the handler file, and do what its author means?\n"
         "  page      `ggfmt docs check-handler-files`\n"
         "\n"
         "Before:\n"

@@ -75,6 +75,25 @@ def test_findings_are_the_result_and_the_count_is_beside_it(here: Path) -> None:
     assert out.decode().count("note[GG121]") == 1
 
 
+UNDONE = "gg.handlerlist=a\ngg.handler.a.type=hbase\ngg.handler.a.hBaseColumnFamilyName=cf\n"
+UNFIT = GOOD + "gg.handler.a.pathMappingTemplate=../x\n"
+FOR_RUN = "`--for-run` checks whether a run stops at what ggfmt does not do\n"
+
+
+@pytest.mark.parametrize("output_format", FORMATS)
+@pytest.mark.parametrize("text", [UNDONE, UNFIT])
+def test_what_ggfmt_does_not_do_fails_for_a_run_alone(here: Path, text: str, output_format: str) -> None:
+    write(here / "a.properties", text)
+    notes = text.count("hbase") + 1
+    told = f"1 file: no findings; {notes} note{'s' * (notes > 1)} of what ggfmt does not do\n{FOR_RUN}"
+    code, out, err = checked("a.properties", strict=True, output_format=output_format)
+    assert (code, err) == (0, told)
+    assert output_format in ("junit", "concise", "sarif") or not re.search(rb"error\b|warning|major|minor|WARNING", out)
+    code, out, err = checked("a.properties", strict=True, for_run=True, output_format=output_format)
+    assert (code, err.partition(";")[0].strip()) == (1, "1 file: 1 error")
+    assert "--for-run" not in err
+
+
 def test_a_file_without_findings_prints_nothing(here: Path) -> None:
     write(here / "a.properties", GOOD)
     assert checked("a.properties") == (0, b"", "1 file: no findings\n")

@@ -158,7 +158,7 @@ def test_handler_picks_some_and_ignores_the_others(read: Read) -> None:
         ),
         (
             "gg.handlerlist=../x",
-            "a:1:16: error[GG103] `../x` cannot be a handler's name;"
+            "a:1:16: error[GG149] `../x` cannot be a handler's name;"
             " use letters, digits, `_` and `-`: the name becomes the name of a directory",
         ),
     ],
@@ -230,21 +230,21 @@ def test_the_default_format(read: Read, text: str) -> None:
 @pytest.mark.parametrize(
     ("format", "message", "near"),
     [
-        ("jsn", "`jsn` is not a format", "; did you mean `json`?"),
-        ("csv", "`csv` is a format of the older Java adapter that ggfmt does not write", ""),
-        ("xml2", "`xml2` is a format of the older Java adapter that ggfmt does not write", ""),
+        ("jsn", "[GG106] `jsn` is not a format", "; did you mean `json`?"),
+        ("csv", "[GG149] `csv` is a format of the older Java adapter that ggfmt does not write", ""),
+        ("xml2", "[GG149] `xml2` is a format of the older Java adapter that ggfmt does not write", ""),
         (
             "com.example.MyFormatter",
-            "`com.example.MyFormatter` is a Java class or a template, which ggfmt cannot run",
+            "[GG149] `com.example.MyFormatter` is a Java class or a template, which ggfmt cannot run",
             "",
         ),
-        ("sequencefile", "`sequencefile` is a format of GoldenGate that ggfmt does not write", ""),
+        ("sequencefile", "[GG149] `sequencefile` is a format of GoldenGate that ggfmt does not write", ""),
     ],
 )
 def test_unknown_formats(read: Read, format: str, message: str, near: str) -> None:
     written = ", ".join(f"`{name}`" for name, record in FORMATS.items() if record.writes)
     assert told(read, f"gg.handlerlist=k\ngg.handler.k.format={format}\ngg.handler.k.format.x=y") == [
-        f"a:2:21: error[GG106] {message}; formats are {written}{near}"
+        f"a:2:21: error{message}; formats are {written}{near}"
     ]
 
 
@@ -423,7 +423,8 @@ def test_duplicates(read: Read) -> None:
 def test_illegal_values(read: Read, text: str, finding: str) -> None:
     place, _, message = finding.partition(" ")
     key = text.partition("=")[0].strip()
-    assert told(read, k(text)) == [f"a:{place}: error[GG103] `{key}` {message}"]
+    code = "GG149" if "fileSuffix" in key else "GG103"
+    assert told(read, k(text)) == [f"a:{place}: error[{code}] `{key}` {message}"]
 
 
 def test_an_illegal_value_is_shown_in_its_place(read: Read) -> None:
@@ -570,7 +571,7 @@ def test_any_text_is_a_configuration_or_a_configuration_error(
 
 def test_a_handler_name_must_not_collide_with_the_directories_beside_it(read: Read) -> None:
     assert told(read, "gg.handlerlist=_ggfmt\ngg.handler._ggfmt.format=json\n") == [
-        "a:1:16: error[GG103] `_ggfmt` cannot be a handler's name;"
+        "a:1:16: error[GG149] `_ggfmt` cannot be a handler's name;"
         " use letters, digits, `_` and `-`: the name becomes the name of a directory"
     ]
 

@@ -107,7 +107,8 @@ def faults(code: Code) -> Iterator[str]:
         return
     title, explanation, before, after = texts
     page = docs.code_pages()[code.name].text
-    severity = rf"{code.severity.value.capitalize()}\. What to do: \["
+    of_run = " of a run; a note in `validate-config` without `--for-run`" * code.of_run
+    severity = rf"{code.severity.value.capitalize()}{of_run}\. What to do: \["
     if not re.fullmatch(rf"# {code.name}: .+\n\n(?:.+\n)+\n```diff\n(?:[-+ ].*\n)+```\n\n{severity}.+\.\n\n", page):
         yield "another form: `# CODE: title`, an explanation in one paragraph, an example"
     if title.endswith(".") or title != title.strip() or title.startswith(("A ", "An ", "The ")):

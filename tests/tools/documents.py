@@ -278,7 +278,7 @@ def _without_value(names: str) -> str:
 def _codes(group: str) -> str:
     """The codes that start like this, each with a link to its page, and the page that leads on from it."""
     rows = [
-        (f"[{code.name}](codes/{code.name}.md)", code.severity.value, code.title, _page_link(code, "reference"))
+        (f"[{code.name}](codes/{code.name}.md)", _severity(code), code.title, _page_link(code, "reference"))
         for code in CODES.values()
         if code.name.startswith(group)
     ]
@@ -287,7 +287,12 @@ def _codes(group: str) -> str:
 
 def _code(name: str) -> str:
     code = CODES[name]
-    return f"{_sentence(code.severity.value)}. What to do: {_page_link(code, 'reference/codes')}.\n"
+    check = "; a note in `validate-config` without `--for-run`" if code.of_run else ""
+    return f"{_sentence(_severity(code))}{check}. What to do: {_page_link(code, 'reference/codes')}.\n"
+
+
+def _severity(code: Code) -> str:
+    return f"{code.severity.value} of a run" if code.of_run else code.severity.value
 
 
 def _page_link(code: Code, folder: str) -> str:

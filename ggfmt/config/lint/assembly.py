@@ -18,7 +18,7 @@ from ggfmt.config.handler_options import (
     partitioner_property,
     read_partitioner,
 )
-from ggfmt.config.lint.chains import EventHandlers, check_value, illegal_value
+from ggfmt.config.lint.chains import UNSUPPORTED, EventHandlers, check_value, illegal_value
 from ggfmt.config.properties import Entry, removal
 from ggfmt.config.property_table import (
     FORMAT_OWNERS,
@@ -162,8 +162,8 @@ class HandlerBuilder:
         text = (trim(chosen.value) if chosen else "") or DEFAULT_FORMAT
         value = self._written(text)
         if value is None:
-            message, help = self._no_format("***" if chosen and chosen.secret else text)
-            self._report("GG106", message, chosen.value_span if chosen else Span(), help)
+            code, message, help = self._no_format("***" if chosen and chosen.secret else text)
+            self._report(code, message, chosen.value_span if chosen else Span(), help)
             # If a comment follows, it is clear which format was meant: check its properties too.
             value = self._written(before_comment(chosen)) if chosen else None
         return value
@@ -172,19 +172,19 @@ class HandlerBuilder:
         named = (format for name, format in self.formats.items() if name.lower() == text.lower())
         return next((format for format in named if format.writes is not None), None)
 
-    def _no_format(self, text: str) -> tuple[str, str]:
+    def _no_format(self, text: str) -> tuple[str, str, str]:
         written = [name for name, format in self.formats.items() if format.writes is not None]
         help = f"formats are {list_names(written)}"
         folded = text.lower()
         if folded in map(str.lower, self.formats):
-            return f"`{text}` is a format that ggfmt reads, but does not write", help
+            return "GG106", f"`{text}` is a format that ggfmt reads, but does not write", help
         if folded in FORMAT_OWNERS:
             whose = "the older Java adapter" if FORMAT_OWNERS[folded].since == OF_JAVA_ADAPTER else "GoldenGate"
-            return f"`{text}` is a format of {whose} that ggfmt does not write", help
+            return UNSUPPORTED, f"`{text}` is a format of {whose} that ggfmt does not write", help
         if "." in text:
-            return f"`{text}` is a Java class or a template, which ggfmt cannot run", help
+            return UNSUPPORTED, f"`{text}` is a Java class or a template, which ggfmt cannot run", help
         near = suggestion(text, written)
-        return f"`{text}` is not a format", f"{help}; {near}" if near else help
+        return "GG106", f"`{text}` is not a format", f"{help}; {near}" if near else help
 
     # Properties
 

@@ -13,13 +13,15 @@ from ggfmt.config.properties import Entry
 from ggfmt.config.property_names import is_placeholder
 from ggfmt.config.property_table import EVENT_HANDLER_TYPES, EventHandlerType
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, listing, suggestion
-from ggfmt.java.text import InvalidValueError, trim, visible
+from ggfmt.java.text import InvalidValueError, UnsupportedValueError, trim, visible
 from ggfmt.options.message_templates import MessageTemplate
 from ggfmt.options.spec import Need
 from ggfmt.options.templates import NameTemplate, PathTemplate
 from ggfmt.options.value_types import ValueType
 
 EVENT_HANDLER_KEY = re.compile(r"gg\.eventhandler\.([^.]+)\.(.+)", re.IGNORECASE | re.DOTALL)
+UNSUPPORTED = "GG149"  # the code of a value that GoldenGate accepts and ggfmt cannot apply
+
 _CHAINED = "eventhandler"
 _LIST = "gg.eventhandlerlist"
 
@@ -46,7 +48,8 @@ def check_value(entry: Entry, kind: ValueType[Any]) -> Iterator[Diagnostic]:
 
 def illegal_value(entry: Entry, error: InvalidValueError) -> Diagnostic:
     message = "is not a legal value" if entry.secret else str(error)
-    return Diagnostic("GG103", f"`{entry.key}` {message}", part_span(entry, error.part), error.help)
+    code = UNSUPPORTED if isinstance(error, UnsupportedValueError) else "GG103"
+    return Diagnostic(code, f"`{entry.key}` {message}", part_span(entry, error.part), error.help)
 
 
 _EXAMPLES = {

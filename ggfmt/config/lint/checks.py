@@ -19,7 +19,6 @@ from ggfmt.config.lint.type_checks import check_file_writer, check_message_templ
 from ggfmt.config.properties import Entry
 from ggfmt.config.property_table import FILE_TYPES
 from ggfmt.config.refusals import SCHEME
-from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, listing
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.goldengate.options import DELETE_INSERT, PK_UPDATE_HANDLING
@@ -253,7 +252,7 @@ def _check(
         if _is_on(entry) and (release is None or not is_given or is_available(release, known.since, None)):
             message = f"`{entry.key}` is fine in {GOLDENGATE} {known.since}, but ggfmt does not do it"
             help = "what ggfmt would write differs from GoldenGate's messages; `ggfmt.uncovered=ignore` allows it"
-            yield Diagnostic(UNCOVERED, message, entry.key_span, help, level=Severity.WARNING)
+            yield Diagnostic(UNCOVERED, message, entry.key_span, help)
 
 
 def _metadata(assembly: HandlerBuilder, release: str, is_given: bool) -> Iterator[Diagnostic]:
@@ -267,7 +266,7 @@ def _metadata(assembly: HandlerBuilder, release: str, is_given: bool) -> Iterato
     if RELEASES[release].metadata is Metadata.UNKNOWN and not own:
         message = f"what metadata {GOLDENGATE} {release} writes without `{key}` is not known"
         help = "set it; or set `ggfmt.compatibility` to 21 for no metadata, or to 12.3.2 for earlier metadata"
-        yield Diagnostic(UNKNOWN_METADATA, message, place, help, level=None if is_given else Severity.WARNING)
+        yield Diagnostic(UNKNOWN_METADATA, message, place, help)
     elif RELEASES[release].metadata is Metadata.TEMPLATE:
         message = f"messages of handler `{assembly.name}` have no metadata, not even the operation type"
         yield Diagnostic("GG139", message, place, f"set `{key}` if readers need them")
@@ -329,7 +328,7 @@ def _disputed(assembly: HandlerBuilder, release: str) -> Iterator[Diagnostic]:
         message = f"what `{entry.key}` does in {GOLDENGATE} {RELEASES[release].manual} is not known: the manual "
         message += "contradicts itself"
         help = "set `ggfmt.compatibility` to a later release, or `ggfmt.uncovered=ignore` to take the name by its word"
-        yield Diagnostic(UNCOVERED, message, entry.key_span, help, level=Severity.WARNING)
+        yield Diagnostic(UNCOVERED, message, entry.key_span, help)
 
 
 # Releases that stop at a field delimiter of several characters.

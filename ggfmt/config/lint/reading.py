@@ -15,13 +15,13 @@ from itertools import groupby
 from typing import NamedTuple
 
 from ggfmt.config.comments import Ignores, before_comment, check_comments, is_prose
-from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerConfig, RunOptions
+from ggfmt.config.handler_options import DEFAULT_FORMAT, REFUSE, HandlerConfig, RunOptions
 from ggfmt.config.lint import releases
 from ggfmt.config.lint.assembly import HandlerBuilder, report_duplicate, report_missing_format
-from ggfmt.config.lint.chains import EVENT_HANDLER_KEY, EventHandlers, illegal_value
-from ggfmt.config.lint.checks import check_handler, check_releases
+from ggfmt.config.lint.chains import EVENT_HANDLER_KEY, UNSUPPORTED, EventHandlers, illegal_value
+from ggfmt.config.lint.checks import UNCOVERED, check_handler, check_releases
 from ggfmt.config.lint.java_text import check_characters, check_mark
-from ggfmt.config.lint.targets import TARGET, TargetHandlers
+from ggfmt.config.lint.targets import TargetHandlers
 from ggfmt.config.lint.type_checks import check_class_path
 from ggfmt.config.properties import (
     ARGUMENTS,
@@ -86,13 +86,20 @@ class Rules:
     """The codes to report for a file: those that `select` names more closely than `ignore`.
 
     `GG11` stands for all codes that start with it, `ALL` for all; `ignore` wins over an equal prefix, and `never` over
-    both. `machine`: report what depends on the machine too.
+    both. `machine`: report what depends on the machine too. `for_run`: report what ggfmt does not do with the severity
+    that it has in a run, not as notes.
     """
 
     select: tuple[str, ...] = (ALL,)
     ignore: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
     machine: bool = True
+    for_run: bool = False
+
+    def judged(self, finding: Diagnostic) -> Diagnostic:
+        if self.for_run or not CODES[finding.code].of_run:
+            return finding
+        return replace(finding, level=Severity.NOTE)
 
     def is_enabled(self, code: str) -> bool:
         if code in _ALWAYS or code not in _SELECTABLE:
@@ -341,7 +348,10 @@ class ConfigurationParser:
             self.release = releases.given_release(release, self._compatibility)
         if not any(assembly.format and assembly.format.options.of_goldengate for assembly in assemblies):
             self.release = None
-        self._findings += check_releases(assemblies, release, is_given)
+        unfit = check_releases(assemblies, release, is_given)
+        if self.run.uncovered != REFUSE:
+            unfit = (replace(item, level=Severity.WARNING) if item.code == UNCOVERED else item for item in unfit)
+        self._findings += unfit
         if release is not None and is_later(release, releases.LAST_OF_SEVERAL_HANDLERS) and len(listed) > 1:
             message = f"GoldenGate {manual_name(release)} runs one handler, and {len(listed)} are listed"
             place = list(listed.values())[1]
@@ -360,24 +370,20 @@ class ConfigurationParser:
         configs = (config for assembly in assemblies if (config := assembly.config()) is not None)
         return tuple(replace(config, timestamp_mask=trim(mask)) for config in configs)
 
-    def warn_of_refusals(self, configs: Sequence[HandlerConfig]) -> None:
+    def report_refusals(self, configs: Sequence[HandlerConfig]) -> None:
         for config in configs:
             self._findings += refusals(config, self.run)
-        self.report_nothing_to_run(configs, Severity.WARNING)
+        self.report_nothing_to_run(configs)
 
-    def report_nothing_to_run(self, configs: Sequence[HandlerConfig], level: Severity | None = None) -> None:
-        """Add GG105 for a configuration whose handlers all have no messages, unless an error says why."""
-        if configs or any(item.severity is Severity.ERROR or item.code == TARGET for item in self._findings):
+    def report_nothing_to_run(self, configs: Sequence[HandlerConfig]) -> None:
+        """Add GG148 for a configuration whose handlers all have no messages, unless an error says why."""
+        if configs or any(item.severity is Severity.ERROR for item in self._findings):
             return
         types = [known.name for known in HANDLER_TYPES.values() if known.formats is not Formats.NONE]
         help = f"handlers of the types {listing(types)} have formats that ggfmt writes"
         place = next((entry.key_span for entry in self._entries if entry.key.lower() == "gg.handlerlist"), Span())
         message = "ggfmt writes messages of none of the handlers"
-        self._findings.append(Diagnostic("GG105", message, place, help, level=level))
-
-    def refuse(self, *codes: str) -> None:
-        """Make errors of warnings with these codes: messages are not known, or would differ from GoldenGate's."""
-        self._findings = [replace(found, level=None) if found.code in codes else found for found in self._findings]
+        self._findings.append(Diagnostic("GG148", message, place, help))
 
     def reported(
         self,
@@ -456,7 +462,7 @@ class ConfigurationParser:
         names = self._names_in(lists[-1]) if lists else self._names_in_settings()
         for name in list(names):
             if not _is_directory_name(name):
-                self._report("GG103", f"`{name}` cannot be a handler's name", names.pop(name), _NAME_HELP)
+                self._report(UNSUPPORTED, f"`{name}` cannot be a handler's name", names.pop(name), _NAME_HELP)
         return names
 
     def _check_overridden(self, lists: Sequence[Entry]) -> None:
@@ -661,10 +667,10 @@ def check_file(content: bytes, file: str, rules: Rules = ALL_RULES, settings: Se
     if settings:
         sources.append((SETTINGS, entries_from_settings(settings)))
     reading = ConfigurationParser(sources, FORMATS)
-    reading.warn_of_refusals(reading.handlers())
+    reading.report_refusals(reading.handlers())
     template = find_template(parsed.entries)
     found = tuple(
-        _placed(finding, file)
+        rules.judged(_placed(finding, file))
         for finding in reading.reported(errors_too=True, template=template, is_enabled=rules.is_enabled)
     )
     return CheckedFile(found, None if template is not None and template.whole else reading.release)

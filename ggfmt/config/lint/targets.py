@@ -13,7 +13,6 @@ from dataclasses import replace
 from ggfmt.config.handler_options import RunOptions
 from ggfmt.config.properties import Entry
 from ggfmt.config.property_table import FILE_WRITER, TARGETS, Target
-from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, suggestion
 from ggfmt.java.text import trim, visible
 
@@ -64,7 +63,7 @@ class TargetHandlers:
             message = f"GoldenGate makes the handlers of `{text}` itself: {chain}; {about}"
         lacking = [name for name, entry in ((_FORMAT, self.format), (_TEMPLATE, self.template)) if entry is None]
         help = f"set {' and '.join(f'`{name}`' for name in lacking)} so that ggfmt writes the files of its staging area"
-        yield Diagnostic(TARGET, message, self.entry.value_span, help, level=Severity.WARNING)
+        yield Diagnostic(TARGET, message, self.entry.value_span, help)
 
 
 def _made(name: str, format: Entry, template: Entry, target: Entry) -> Iterator[Entry]:

@@ -26,9 +26,8 @@ from strategies import examples
 
 from ggfmt.config.handlers import HandlerOptions, read_configuration
 from ggfmt.config.lint.assembly import LEFT_OUT
-from ggfmt.config.lint.checks import UNCOVERED, UNKNOWN_METADATA
-from ggfmt.config.lint.reading import ConfigurationParser, has_properties, is_sentence, lint
-from ggfmt.config.lint.targets import TARGET
+from ggfmt.config.lint.checks import UNKNOWN_METADATA
+from ggfmt.config.lint.reading import ConfigurationParser, Rules, has_properties, is_sentence, lint
 from ggfmt.config.properties import parse_content
 from ggfmt.config.property_table import (
     FILE_TYPES,
@@ -40,7 +39,7 @@ from ggfmt.config.property_table import (
     HandlerType,
     types_having,
 )
-from ggfmt.diagnostics.codes import CODES, Severity
+from ggfmt.diagnostics.codes import CODES, Code, Severity
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Span
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Format
@@ -115,6 +114,25 @@ def test_the_findings_of_the_corpus(path: Path) -> None:
     assert told(path.read_bytes()) == expected.splitlines()
 
 
+@pytest.mark.parametrize("code", [code for code in CODES.values() if code.of_run], ids=lambda code: code.name)
+def test_a_code_of_a_run_is_a_note_except_for_a_run(code: Code) -> None:
+    for for_run, severity in ((False, Severity.NOTE), (True, code.severity)):
+        found = lint(code.before.encode(), "f", Rules(for_run=for_run))
+        assert {finding.severity for finding in found if finding.code == code.name} == {severity}
+
+
+def test_what_is_allowed_is_a_warning_of_a_run() -> None:
+    text = k(f"{UNDONE}\nggfmt.uncovered=ignore", "xml").encode()
+    for for_run, severity in ((False, Severity.NOTE), (True, Severity.WARNING)):
+        (finding,) = (item for item in lint(text, "f", Rules(for_run=for_run)) if item.code == "GG127")
+        assert finding.severity is severity
+
+
+def test_a_comment_after_a_value_counts_beside_what_ggfmt_does_not_do() -> None:
+    found = codes(k("gg.handler.k.pathMappingTemplate=../x # elsewhere", "json"))
+    assert found == [(3, "GG149"), (3, "GG113")]
+
+
 def test_the_corpus_has_silent_files_and_every_code_of_a_file() -> None:
     silent = [path.stem for path in CORPUS if not path.with_suffix(".txt").read_bytes()]
     assert silent == [path.stem for path in CORPUS if path.stem.startswith("silent_")]
@@ -128,13 +146,11 @@ def test_the_corpus_has_silent_files_and_every_code_of_a_file() -> None:
 def test_a_run_says_the_same_less_notes_and_what_it_cannot_ignore(path: Path) -> None:
     linted = [
         finding
-        for finding in lint(path.read_bytes(), str(path))
+        for finding in lint(path.read_bytes(), str(path), Rules(for_run=True))
         if finding.severity is not Severity.NOTE or finding.code == LEFT_OUT
     ]
-    # A run makes errors of these, and finds the layout and the values of variables when it opens the output.
-    later = ("GG515", "GG411", "GG216")
-    errors = (UNCOVERED, UNKNOWN_METADATA, TARGET, "GG105")
-    linted = [replace(item, level=None) if item.code in errors else item for item in linted if item.code not in later]
+    # A run finds the layout and the values of variables when it opens the output.
+    linted = [item for item in linted if item.code not in ("GG515", "GG411", "GG216")]
     # In a run, a finding of a whole file has no line.
     linted = [item if item.span.source else replace(item, span=Span(item.span.file)) for item in linted]
     try:
@@ -616,7 +632,7 @@ NEEDED = {
 }
 
 # What is said of a handler without messages.
-WITHOUT_MESSAGES = (LEFT_OUT, "GG105")
+WITHOUT_MESSAGES = (LEFT_OUT, "GG148")
 
 
 # Where the default of an option is no text that a file may have, or says too little beside the other properties.
@@ -744,7 +760,7 @@ def test_no_messages_out_of_nowhere(type: str) -> None:
         return
     with pytest.raises(ConfigurationError) as raised:
         read_configuration(["f"])
-    assert {finding.code for finding in raised.value.diagnostics} - {"GG109", "GG123"} == {LEFT_OUT, "GG105"}
+    assert {finding.code for finding in raised.value.diagnostics} - {"GG109", "GG123"} == {LEFT_OUT, "GG148"}
     assert "`hdfs`, `filewriter`, `kafka`" in str(raised.value)
     Path("f").write_text(of_type(type))
     if type == "kafkarestproxy":  # it has formats of its own
@@ -807,7 +823,7 @@ def test_what_looks_like_a_placeholder(line: str) -> None:
 
 def test_handlers_that_goldengate_makes_by_itself_are_not_judged() -> None:
     Path("f").write_text("gg.target=s3\ngg.format=json\ngg.handler.filewriter.zzzz=1\n")
-    assert [(item.code, item.severity) for item in lint(Path("f").read_bytes(), "f")] == [("GG146", Severity.WARNING)]
+    assert [(item.code, item.severity) for item in lint(Path("f").read_bytes(), "f")] == [("GG146", Severity.NOTE)]
     with pytest.raises(ConfigurationError, match="GoldenGate makes the handlers of `s3` itself"):
         read_configuration(["f"])
     assert codes("gg.target=s3\n" + k("gg.handler.k.zzzz=1")) == [(3, "GG139"), (4, "GG101")]
@@ -849,7 +865,7 @@ UNDONE = "gg.handler.k.format.metaColumnsTemplate=${optype}"  # in XML, where it
 def test_what_ggfmt_does_not_do_is_refused_where_messages_are_written() -> None:
     Path("f").write_text(k(f"{UNDONE}\nggfmt.compatibility=21", "xml"))
     assert told(Path("f").read_bytes()) == [
-        "3:1: warning[GG127] `gg.handler.k.format.metaColumnsTemplate` is fine in GoldenGate for Big Data 12.3.2,"
+        "3:1: note[GG127] `gg.handler.k.format.metaColumnsTemplate` is fine in GoldenGate for Big Data 12.3.2,"
         " but ggfmt does not do it; what ggfmt would write differs from GoldenGate's messages;"
         " `ggfmt.uncovered=ignore` allows it"
     ]
@@ -867,7 +883,7 @@ def test_what_ggfmt_does_not_do_is_refused_where_messages_are_written() -> None:
 
 def test_a_filter_is_not_passed_over_in_silence() -> None:
     assert codes(of_type("kafka", "Filter=insert")) == [(4, "GG127")]
-    assert codes(of_type("hbase", "filter=insert")) == [(1, "GG105"), (2, LEFT_OUT)]
+    assert codes(of_type("hbase", "filter=insert")) == [(1, "GG148"), (2, LEFT_OUT)]
     assert codes(of_type("com.example.Handler", "filter=insert")) == []
 
 

@@ -12,9 +12,10 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from places import LINT
 
 from ggfmt.config.handlers import read_configuration
-from ggfmt.config.lint.reading import lint
+from ggfmt.config.lint.reading import Rules, lint
 from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic
 
@@ -318,6 +319,20 @@ RIGHT: list[tuple[str, str]] = [
     (FILE_WRITER.replace("${objectname},${optype},", "\\\n    ${objectname}, ${optype}, \\\n    "), "continued"),
     (FILE_WRITER.replace("#", "").replace("gg.handlerlist", "# \u7f16\u7801\ngg.handlerlist"), "comments of UTF-8"),
     (TEXT.replace("fieldDelimiter=|", "fieldDelimiter=\\u00a6"), "escapes"),
+    # What ggfmt does not do of them is no mistake.
+    *((LINT.joinpath(f"type_{type}.properties").read_text(encoding="utf-8"), type) for type in (
+        "bigquery", "cassandra", "elasticsearch", "hbase", "jdbc", "mongodb", "nosql", "snowflake")),
+    ("gg.handlerlist=own\ngg.handler.own.type=com.example.AuditHandler\ngg.handler.own.color=red\n", "class"),
+    ("gg.target=snowflake\ngg.stage=s3\ngg.format=parquet\n", "target"),
+    ("gg.target=bq\ngg.eventhandler.bq.project=orders\n", "target of BigQuery"),
+    (TEXT.replace("=delimitedtext", "=com.example.AuditFormatter").replace("gg.handler.files.format.fieldDelimiter=|\n",
+        "").replace("gg.handler.files.format.insertOpKey=I\n", ""), "formatter"),
+    (HDFS.replace("json_row", "sequencefile").replace("gg.handler.h.format.pkUpdateHandling=update\n", ""), "sequence"),
+    (TEXT + "gg.handler.files.format.encoding=ISO-2022-CN-GB\n", "charset"),
+    (TEXT.replace("./dirout", "../dirout/${groupName}").replace("Timestamp}", "Timestamp[YYYY-ww]}"), "names"),
+    (TEXT + "gg.schemareplaceregex=(?<=a*)b\ngg.schemareplacestring=c\n", "pattern"),
+    (KAFKA.replace("json", "avro_row") + "gg.handler.k.format.enableTimestampLogicalType=true\n"
+        "gg.format.timestamp=dd-MMM-yy hh.mm.ss a\ngg.handler.k.filter=insert\n", "times"),
 ]  # fmt: skip
 
 
@@ -345,7 +360,7 @@ def test_the_check_and_the_run_agree(text: str, tmp_path: Path) -> None:
     """A file without errors and warnings can run; what a run refuses has a finding of the same code."""
     file = tmp_path / "f.properties"
     file.write_text(text, encoding="utf-8")
-    found = lint(file.read_bytes(), str(file))
+    found = lint(file.read_bytes(), str(file), Rules(for_run=True))
     try:
         read_configuration([str(file)])
         refused: set[str] = set()
