@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 
@@ -13,7 +13,7 @@ from ggfmt.cli.output import emit, emit_findings
 from ggfmt.commands import arguments
 from ggfmt.commands.declaration import Option
 from ggfmt.commands.inspection import LintRequest
-from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.diagnostics.diagnostic import USAGE, Diagnostic, UsageError
 
 if TYPE_CHECKING:
     from ggfmt.config.lint.fix import FixedFile
@@ -28,9 +28,6 @@ def validate_config(
     request: LintRequest,
     output_format: Annotated[FindingsFormat, Option(panel="Display", help="Format of the findings.")] = "text",
     strict: Annotated[bool, Option(panel="Checks", help="End with 1 for warnings too.")] = False,
-    for_run: Annotated[
-        bool, Option(panel="Checks", help="Report what ggfmt does not do with the severity that it has in a run.")
-    ] = False,
     select: Annotated[
         _Codes,
         Option(
@@ -83,7 +80,7 @@ def validate_config(
 
     `ggfmt validate-config . --diff | patch -p1`
 
-    Ends with 1 if there are errors, or warnings and `--strict`; with 2 if a file is missing. With `--fix`, only
+    Ends with 1 if there are errors, or warnings and `--strict`; with 2 if it cannot check a file. With `--fix`, only
     the findings that are left count.
     """
     from ggfmt.config.lint import settings as of_linter
@@ -99,15 +96,22 @@ def validate_config(
         raise typer.BadParameter("standard input cannot be written; use `--diff`", param_hint="--fix")
     chosen = of_linter.Settings(of_linter.command_line(select, ignore, extend_ignore, machine), isolated)
     sources = find_sources(files, sys.stdin.buffer, stdin_filename or NAME_OF_STANDARD_INPUT, pass_over)
-    rules = {source.name: replace(chosen.rules(source.name), for_run=for_run) for source in sources.found}
     given = arguments.lines(request.settings)
     found: dict[str, Sequence[Diagnostic]] = {}
+    _add(found, sources.findings)
+    unchecked = bool(found)
     releases: list[str] = []
     changed = left = 0  # files with fixes, and fixes that are unsafe
     if fix or diff:
         from ggfmt.config.lint.fix import fix_file, patch
     for source in sources.found:
-        checked = (source.content, source.name, rules[source.name], given)
+        try:
+            rules = replace(chosen.rules(source.name), for_run=request.for_run)
+        except UsageError as error:  # in a file of settings
+            _add(found, error.diagnostics)
+            unchecked = True
+            continue
+        checked = (source.content, source.name, rules, given)
         if not (fix or diff):
             found[source.name], release = check_file(*checked)
             if release is not None:
@@ -134,11 +138,19 @@ def validate_config(
         emit("info", line)
     if (fix or diff) and not changed and not left and any(found.values()):
         emit("info", "nothing was fixed: no finding has a fix that ggfmt can apply")
-    for line in _closing(found, sources.passed_over, left, for_run):
+    for line in _closing(found, len(sources.found), sources.passed_over, left, request.for_run):
         emit("info", line)
+    if unchecked:
+        raise typer.Exit(USAGE)
     severities = {finding.severity for findings in found.values() for finding in findings}
     if Severity.ERROR in severities or (strict and Severity.WARNING in severities):
         raise typer.Exit(1)
+
+
+def _add(found: dict[str, Sequence[Diagnostic]], findings: Iterable[Diagnostic]) -> None:
+    for finding in findings:
+        name = finding.span.file or ""
+        found[name] = list(dict.fromkeys((*found.get(name, ()), finding)))
 
 
 def _write(path: str, fixed: FixedFile) -> Diagnostic | None:
@@ -198,7 +210,7 @@ def _all(found: _Found) -> list[Diagnostic]:
     return [finding for findings in found.values() for finding in findings]
 
 
-def _closing(found: _Found, passed_over: Sequence[str], left: int, for_run: bool) -> list[str]:
+def _closing(found: _Found, files: int, passed_over: Sequence[str], left: int, for_run: bool) -> list[str]:
     from ggfmt.java.text import visible
     from ggfmt.render.diagnostics import count_findings, is_not_done
 
@@ -206,12 +218,12 @@ def _closing(found: _Found, passed_over: Sequence[str], left: int, for_run: bool
     if left:
         lines.append(f"{_count(left, 'fix', 'fixes')} more with `--unsafe-fixes`")
     if found or not passed_over:
-        lines.append(f"{_count(len(found), 'file')}: {count_findings(_all(found))}")
+        lines.append(f"{_count(files, 'file')}: {count_findings(_all(found))}")
     if not for_run and any(map(is_not_done, _all(found))):
         lines.append("`--for-run` checks whether a run stops at what ggfmt does not do")
     if passed_over:
-        files = visible(passed_over[0]) if len(passed_over) == 1 else _count(len(passed_over), "file")
-        lines.append(f"{files}: no GoldenGate properties, passed over")
+        others = visible(passed_over[0]) if len(passed_over) == 1 else _count(len(passed_over), "file")
+        lines.append(f"{others}: no GoldenGate properties, passed over")
     return lines
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from ggfmt.commands import arguments, options
 from ggfmt.commands.arguments import Path, Paths, Properties, ignore_warnings
 from ggfmt.commands.declaration import After, Argument, Option, PythonOnly, settings_from
-from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
 from ggfmt.java.text import visible
 
 if TYPE_CHECKING:
@@ -151,21 +151,30 @@ class LintRequest:
     text: Annotated[str | bytes | None, PythonOnly()] = None
     settings: Annotated[Properties, options.SETTINGS, After("machine")] = None
     name: Annotated[str, PythonOnly()] = "<text>"
+    for_run: Annotated[
+        bool,
+        Option(panel="Checks", help="Report what ggfmt does not do with the severity that it has in a run."),
+        After("strict"),
+    ] = False
 
 
 def find_mistakes(request: LintRequest) -> list[Diagnostic]:
     import io
 
     from ggfmt.config.lint.files import find_sources
+    from ggfmt.config.lint.reading import Rules
     from ggfmt.config.lint.reading import lint as check
 
-    given = arguments.lines(request.settings)
+    given, rules = arguments.lines(request.settings), Rules(for_run=request.for_run)
     found: list[Diagnostic] = []
     if request.text is not None:
         text = request.text.encode() if isinstance(request.text, str) else request.text
-        found += check(text, request.name, settings=given)
+        found += check(text, request.name, rules, given)
     files = arguments.texts(request.files)
     if files:
-        for source in find_sources(files, io.BytesIO()).found:
-            found += check(source.content, source.name, settings=given)
+        sources = find_sources(files, io.BytesIO())
+        if sources.findings:
+            raise UsageError(*sources.findings)
+        for source in sources.found:
+            found += check(source.content, source.name, rules, given)
     return list(dict.fromkeys(found))

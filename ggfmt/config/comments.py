@@ -138,18 +138,17 @@ class _Ignore:
 class Ignores:
     def __init__(self, comments: Iterable[tuple[str, Comment]]) -> None:
         self._ignores: list[_Ignore] = []
+        self._by_line: dict[tuple[str, str | None, int | None], list[_Ignore]] = {}
         self._malformed: list[Diagnostic] = []
         for file, comment in comments:
             self._read(file, comment)
 
     def silences(self, finding: Diagnostic) -> bool:
         """Return whether a comment ignores the finding; the comment then counts as needed."""
-        ignored = False
-        for ignore in self._ignores:
-            span = finding.span
-            if (ignore.code, ignore.span.file) == (finding.code, span.file) and span.line in ignore.below:
-                ignore.used = ignored = True
-        return ignored
+        ignores = self._by_line.get((finding.code, finding.span.file, finding.span.line), ())
+        for ignore in ignores:
+            ignore.used = True
+        return bool(ignores)
 
     def findings(self, all_known: Callable[[str], bool]) -> Iterator[Diagnostic]:
         """Yield GG122 for comments without effect. `all_known`: whether all findings of a code are known."""
@@ -173,6 +172,8 @@ class Ignores:
             span = Span(file, comment.line, comment.column + match.start(1), len(code), source)
             if code in CODES:
                 self._ignores.append(_Ignore(code, span, comment.below))
+                for line in comment.below:
+                    self._by_line.setdefault((code, file, line), []).append(self._ignores[-1])
             else:
                 self._malformed.append(Diagnostic("GG122", f"`{code}` is not a code", span, suggestion(code, CODES)))
         if at == head.end():

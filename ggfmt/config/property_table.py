@@ -272,4 +272,5 @@ OF_JAVA_ADAPTER = "Java adapter"  # in place of a release
 
 
 def types_having(name: str) -> tuple[str, ...]:
-    return tuple(known.name for known in HANDLER_TYPES.values() if known.find(name) is not None)
+    is_common = HANDLERS.find(name) is not None
+    return tuple(known.name for known in HANDLER_TYPES.values() if is_common or known.own.find(name) is not None)

@@ -45,10 +45,11 @@ def read_replacements(entries: Sequence[Entry], findings: list[Diagnostic]) -> R
         given[name] = entry
     findings += _text_problems(given.values())
     schema, content = (tuple(_pairs(f"gg.{what}replace", given, findings)) for what in ("schema", "content"))
+    reached = {prefix: set(_numbers(prefix, given)) for prefix in ("gg.schemareplace", "gg.contentreplace")}
     findings += [
         Diagnostic("GG120", f"`{entry.key}` is not applied, because `{missing}` is missing", entry.key_span, help)
         for name, entry in given.items()
-        for missing, help in _lacking(name, given)
+        for missing, help in _lacking(name, given, reached)
     ]
     return Replacements(schema, content)
 
@@ -93,17 +94,16 @@ def _replacement(pattern: Entry, string: Entry | None, findings: list[Diagnostic
         return None
 
 
-def _lacking(name: str, given: Mapping[str, Entry]) -> Iterator[tuple[str, str]]:
-    """Yield the key that this one needs to be applied, and the help."""
+def _lacking(name: str, given: Mapping[str, Entry], reached: Mapping[str, set[str]]) -> Iterator[tuple[str, str]]:
+    """Yield the key that this one needs to be applied, and the help. `reached`: the numbers of pairs, by prefix."""
     prefix, kind, number = re.fullmatch(r"(.*)(regex|string)([0-9]*)", name).groups()  # type: ignore[union-attr]
-    reached = list(_numbers(prefix, given))
-    if number in reached:
+    if number in reached[prefix]:
         return
     regex = f"{prefix}regex{number}"
     if kind == "string" and regex not in given:
         yield regex, f"add `{regex}`, or remove the string"
     else:
-        yield f"{prefix}regex{len([n for n in reached if n]) + 1}", "number the pairs from 1 without a gap"
+        yield f"{prefix}regex{len(reached[prefix] - {''}) + 1}", "number the pairs from 1 without a gap"
 
 
 # The keys of transforms, which release 21 has beside search and replacement: `gg.transforms`, `gg.transform.<name>.`. A

@@ -17,6 +17,7 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from ggfmt.diagnostics.codes import CODES, Severity
 
@@ -180,17 +181,50 @@ class CommittedWithErrors(GgfmtError):
 
 
 _MIN_START = 4
+_CUTOFF = 0.6
+_MAX_WORD = 200  # letters; longer words are no misspelled names
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
-    """Return the known word nearest to `word`, ignoring case; None if none is near."""
-    folded = {name.casefold(): name for name in known}
-    near = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)
-    longer = [name for name in folded if len(word) >= _MIN_START and name.startswith(word.casefold())]
+    """Return the known word nearest to `word`, ignoring case; None if none is near.
+
+    The nearest one is that of `difflib.get_close_matches`. Common letters bound the likeness of two words, so that few
+    known words are compared.
+    """
+    if len(word) > _MAX_WORD:
+        return None
+    folded, names = word.casefold(), _folded(tuple(known))
+    longer = [name for name in names if len(word) >= _MIN_START and name.startswith(folded)]
     if longer:  # a start of a word is nearer than another word with the same letters
-        return folded[min(longer, key=len)]
+        return names[min(longer, key=len)][0]
+    letters, length = _letters(folded), len(folded)
+    bounds = [
+        (2 * (other & letters).bit_count() / ((length + len(name)) or 1), name) for name, (_, other) in names.items()
+    ]
+    likeness, near = _CUTOFF, ""
+    for bound, name in sorted((pair for pair in bounds if pair[0] >= _CUTOFF), reverse=True):
+        if bound < likeness:
+            break
+        likeness, near = max((likeness, near), (difflib.SequenceMatcher(None, name, folded).ratio(), name))
     # A part of the word is another word: `stageType` does not mean `type`.
-    return folded[near[0]] if near and 2 * len(near[0]) >= len(word) else None
+    return names[near][0] if near and 2 * len(near) >= len(word) else None
+
+
+@lru_cache(maxsize=256)
+def _folded(known: tuple[str, ...]) -> dict[str, tuple[str, int]]:
+    """Return each word and its letters by the word in one case."""
+    return {name.casefold(): (name, _letters(name.casefold())) for name in known if len(name) <= _MAX_WORD}
+
+
+def _letters(word: str) -> int:
+    """Return a bit for each letter, and further ones for its repetitions: `a & b` has those that two words share."""
+    counts: dict[int, int] = {}
+    bits = 0
+    for letter in word:
+        place = ord(letter) % 128
+        count = counts[place] = counts.get(place, -1) + 1
+        bits |= 1 << (128 * count + place)
+    return bits
 
 
 def suggestion(word: str, known: Iterable[str]) -> str | None:

@@ -220,7 +220,7 @@ def test_every_code_is_in_the_index_and_has_a_page() -> None:
         assert docs.find(name.lower()) == page.text
         severity = f"{code.severity.value}{' of a run' * code.of_run}"
         assert index.count(f"| [{name}](codes/{name}.md) | {severity} | {code.title} | [") == 1
-        (link,) = re.findall(r"^\w+\. What to do: \[.+\]\((.+)\)\.$", page.text, re.MULTILINE)
+        (link,) = re.findall(r"^[\w`; -]+\. What to do: \[.+\]\((.+)\)\.$", page.text, re.MULTILINE)
         assert posixpath.normpath(posixpath.join("reference/codes", link)) == docs.pages()[code.page].path
 
 

@@ -30,7 +30,8 @@ def checked(*files: str | Path, given: bytes = b"", **options: Any) -> tuple[int
     before, sys.stdin = sys.stdin, standard_input
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            request = LintRequest([str(file) for file in files], settings=options.pop("settings", None))
+            python = {name: options.pop(name) for name in ("settings", "for_run") if name in options}
+            request = LintRequest([str(file) for file in files], **python)
             validate_config(request, **options)
     except typer.Exit as end:
         code = end.exit_code

@@ -290,9 +290,9 @@ class EventHandlers:
         """Report blocks that no chain has. `given`: the entries that name event handlers, by the name in them."""
         if self._by_target or self._listed:
             return
+        chained = {trim(entry.value) for block in self.blocks.values() if (entry := block.next) is not None}
         for name, block in self.blocks.items():
-            chained = any(other.next is not None and trim(other.next.value) == name for other in self.blocks.values())
-            if block.used or chained or name in given or is_placeholder(name):
+            if block.used or name in chained or name in given or is_placeholder(name):
                 continue
             place = block.entries[0]
             near = did_you_mean(name, given)

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from ggfmt.config.foreign_files import ENDINGS, describe_foreign, find_nearby
 from ggfmt.config.lint.reading import has_properties
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 
 STANDARD_INPUT = "-"
 
@@ -31,10 +31,14 @@ class HandlerFile:
 
 @dataclass(frozen=True)
 class HandlerFiles:
-    """The files of the arguments, each file once, in order; and the names of files without keys of GoldenGate."""
+    """The files of the arguments, each file once, in order; and the names of files without keys of GoldenGate.
+
+    `findings`: a GG100 for each argument without a file, and for each file that cannot be read or checked.
+    """
 
     found: tuple[HandlerFile, ...]
     passed_over: tuple[str, ...]
+    findings: tuple[Diagnostic, ...]
 
 
 def find_sources(
@@ -47,8 +51,7 @@ def find_sources(
 
     A directory stands for the `*.properties` and `*.props` files below it. In directories and globs, files without a
     key of GoldenGate are skipped, because other programs have such names too; `pass_over`: named files are skipped
-    likewise. Raises: UsageError with a GG100 for each argument without a file, and for each file that cannot be read or
-    checked.
+    likewise.
     """
     return _Search(standard_input, name_of_standard_input, pass_over).sources(arguments)
 
@@ -68,11 +71,11 @@ class _Search:
                 kind = "directory has no handler file" if os.path.isdir(argument) else "pattern fits no file"
                 help = f"a handler file ends in {' or '.join(f'`{ending}`' for ending in ENDINGS)} and has `gg.` keys"
                 self._report(f"the {kind}", argument, help if os.path.isdir(argument) else None)
-        if self.findings:
-            raise UsageError(*self.findings)
         files = [source for source in self.found.values() if source is not None]
         ours = tuple(source for source in files if source.has_properties)
-        return HandlerFiles(ours, tuple(source.name for source in files if not source.has_properties))
+        reported = {finding.span.file for finding in self.findings}
+        others = (source.name for source in files if not source.has_properties and source.name not in reported)
+        return HandlerFiles(ours, tuple(others), tuple(dict.fromkeys(self.findings)))
 
     def _take(self, argument: str) -> bool:
         if argument == STANDARD_INPUT:

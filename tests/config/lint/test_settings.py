@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -42,10 +43,20 @@ def codes(*files: str | Path, **options: Any) -> list[str]:
 
 def problems(*files: str, **options: Any) -> list[str]:
     """What is wrong with the settings, less the directory before their file."""
-    with pytest.raises(UsageError) as caught:
-        checked(*files, **options)
-    assert {finding.code for finding in caught.value.diagnostics} == {"GG133"}
-    return [str(finding).replace(f"{os.getcwd()}/", "") for finding in caught.value.diagnostics]
+    try:
+        code, out, _ = checked(*files, output_format="json", **options)
+    except UsageError as error:  # on the command line
+        assert {finding.code for finding in error.diagnostics} == {"GG133"}
+        return list(map(str, error.diagnostics))
+    found = json.loads(out)
+    assert (code, {finding["code"] for finding in found}) == (2, {"GG133"})
+    return [_line(finding) for finding in found]
+
+
+def _line(finding: dict[str, Any]) -> str:
+    place = ":".join(str(finding[name]) for name in ("file", "line", "column") if name in finding)
+    text = f"{place}: error[GG133] {finding['message']}".replace(f"{os.getcwd()}/", "")
+    return "; ".join(filter(None, (text, finding.get("help"))))
 
 
 # By code
