@@ -39,7 +39,7 @@ def describe_foreign(content: bytes) -> tuple[str, str | None]:
 
 
 def find_nearby(path: str) -> str | None:
-    """Return the handler files in a directory, or the one near a name that does not exist, as a help text."""
+    """Return a help for a path without a file: the handler files in a directory, the target of a link, a near name."""
     directory = path if os.path.isdir(path) else os.path.dirname(path) or "."
     try:
         names = sorted(name for name in os.listdir(directory) if name.endswith(ENDINGS))
@@ -52,6 +52,8 @@ def find_nearby(path: str) -> str | None:
         shown = ", ".join(f"`{visible(paths[name])}`" for name in names[:_MAX_LISTED])
         more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
         return f"give a file of the directory: {shown}{more}"
+    if os.path.islink(path):
+        return f"the link leads to `{visible(os.readlink(path))}`, which does not exist"
     found = suggestion(os.path.basename(path), names)
     near = next((name for name in names if found and f"`{name}`" in found), None)
     return f"did you mean `{visible(paths[near])}`?" if near else None

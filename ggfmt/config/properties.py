@@ -301,6 +301,7 @@ def _bad_escapes(logical: _LogicalLine, file: str) -> Iterator[Diagnostic]:
             "`\\u` is not followed by four hexadecimal digits",
             Span(file, logical.number + index, column + 1, length, source),
             "write `\\\\` for a backslash",
+            f"\\{match[0]}" if match[1] == "u" and not secret else None,
         )
 
 

@@ -7,12 +7,12 @@ The case of a name does not matter: files that work with GoldenGate use any case
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from ggfmt.config.properties import Entry
-from ggfmt.config.property_table import FORMAT_OWNERS, KEYS, OF_JAVA_ADAPTER, PROCESS
-from ggfmt.diagnostics.diagnostic import Diagnostic, did_you_mean, listing
+from ggfmt.config.property_table import FORMAT_OWNERS, HANDLER_TYPES, KEYS, OF_JAVA_ADAPTER, PROCESS, types_having
+from ggfmt.diagnostics.diagnostic import Diagnostic, did_you_mean, listing, suggestion
 from ggfmt.formats import FORMATS
 from ggfmt.options.releases import FIRST_RELEASE
 from ggfmt.options.spec import PropertySet
@@ -86,7 +86,16 @@ def nearest_format_property(name: str, handler: PropertySet, format: PropertySet
     return f"format.{near}" if near else None
 
 
-def nearest_key(key: str, listed: Iterable[str]) -> str | None:
+def nearest_key(key: str, listed: Collection[str], value: str) -> str | None:
+    bare = re.fullmatch(r"gg\.handler\.([^.]+)", key, re.IGNORECASE)
+    if bare:
+        words = {"type": HANDLER_TYPES, "mode": ("op", "tx")}
+        property = next((name for name, values in words.items() if value.lower() in values), None)
+        property = property or (bare[1] if types_having(bare[1]) else None)
+        if property and bare[1] not in listed:
+            return f"gg.handler.{next(iter(listed)) if len(listed) == 1 else 'NAME'}.{property}"
+        if property:
+            return f"{key}.{property}"
     match = re.fullmatch(r"(?:gg\.)?(?:handlers?\.)?([^.]+)\.(.+)", key, re.DOTALL | re.IGNORECASE)
     if match and match[1] in set(listed):
         return f"gg.handler.{match[1]}.{match[2]}"
@@ -132,3 +141,25 @@ def nearest_handler(name: str, known: Iterable[str]) -> str | None:
         return near
     pairs = ((other, sorted((name.lower(), other.lower()), key=len)) for other in known)
     return next((other for other, (short, long) in pairs if len(short) > 2 and short in long), None)
+
+
+# What others call a store or a target, by GoldenGate's word for it.
+OTHER_NAMES = {
+    "bq": "bigquery google_bigquery",
+    "s3": "aws aws_s3 amazon_s3 s3a s3n",
+    "abs": "azure azure_blob azureblob adls adls2 adlsgen2 abfs abfss wasb wasbs blob",
+    "gcs": "gcp gs google google_cloud_storage",
+    "oci": "oci_object_storage objectstorage object_storage oos",
+    "adw": "oadw adwc autonomous autonomous_database",
+    "databricks": "delta deltalake delta_lake",
+    "synapse": "azure_synapse sqldw dedicated_sql_pool",
+    "fabric_lakehouse": "fabric lakehouse microsoft_fabric",
+    "onelake": "one_lake",
+}
+_MEANT = {other: name for name, others in OTHER_NAMES.items() for other in others.split()}
+
+
+def suggest_name(word: str, known: Collection[str]) -> str | None:
+    """Return a help for the name of a store or target that GoldenGate does not have."""
+    meant = _MEANT.get(word.lower().replace("-", "_").replace(" ", "_"))
+    return f"write `{meant}`" if meant in known else suggestion(word, known)

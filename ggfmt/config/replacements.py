@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ggfmt.config.comments import before_comment, has_comment, lost_blanks, misread_wrapper
-from ggfmt.config.lint.assembly import report_duplicate
-from ggfmt.config.lint.chains import illegal_value
+from ggfmt.config.lint.chains import illegal_value, report_duplicate
 from ggfmt.config.properties import Entry
 from ggfmt.config.property_names import rename_finding
 from ggfmt.config.property_table import KEYS

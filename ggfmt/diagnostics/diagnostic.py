@@ -181,12 +181,11 @@ class CommittedWithErrors(GgfmtError):
 
 
 _MIN_START = 4
-_CUTOFF = 0.6
 _MAX_WORD = 200  # letters; longer words are no misspelled names
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str | None:
-    """Return the known word nearest to `word`, ignoring case; None if none is near.
+def did_you_mean(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """Return the known word nearest to `word`, ignoring case; None if none is near. `cutoff`: how near, up to 1.
 
     The nearest one is that of `difflib.get_close_matches`. Common letters bound the likeness of two words, so that few
     known words are compared.
@@ -201,8 +200,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     bounds = [
         (2 * (other & letters).bit_count() / ((length + len(name)) or 1), name) for name, (_, other) in names.items()
     ]
-    likeness, near = _CUTOFF, ""
-    for bound, name in sorted((pair for pair in bounds if pair[0] >= _CUTOFF), reverse=True):
+    likeness, near = cutoff, ""
+    for bound, name in sorted((pair for pair in bounds if pair[0] >= cutoff), reverse=True):
         if bound < likeness:
             break
         likeness, near = max((likeness, near), (difflib.SequenceMatcher(None, name, folded).ratio(), name))

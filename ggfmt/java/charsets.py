@@ -249,6 +249,36 @@ def java_refuses(charset: str) -> bool:
     return charset in _JAVA_CANNOT
 
 
+# What databases and editors call charsets that Java knows by another name.
+_NAMES_ELSEWHERE = {
+    "al16utf16": "UTF-16BE",
+    "al32utf8": "UTF-8",
+    "utf8mb3": "UTF-8",
+    "utf8mb4": "UTF-8",
+    "utfe": "UTF-8",
+    "us7ascii": "US-ASCII",
+    "zhs16gbk": "GBK",
+    "zhs16cgb231280": "GB2312",
+    "zhs32gb18030": "GB18030",
+    "zht16big5": "Big5",
+    "ja16sjis": "Shift_JIS",
+    "ja16euc": "EUC-JP",
+    "ko16ksc5601": "EUC-KR",
+    "th8tisascii": "TIS-620",
+    "cl8koi8r": "KOI8-R",
+}
+_NUMBERED = re.compile(r"[a-z0-9]{2,5}?(?:iso8859p([0-9]{1,2})|mswin([0-9]{3,4}))", re.IGNORECASE)
+
+
+def name_elsewhere(text: str) -> str | None:
+    """Return Java's name of a charset that databases and editors call `text`."""
+    match = _NUMBERED.fullmatch(text)
+    if match is not None:
+        numbered = (f"ISO-8859-{match[1]}",) if match[1] else (f"windows-{match[2]}", f"x-windows-{match[2]}")
+        return next((name for name in numbered if canonical_name(name) == name), None)
+    return _NAMES_ELSEWHERE.get(text.lower())
+
+
 def refusal(charset: str) -> str | None:
     """Return why a charset cannot be written, in one clause; None if it can."""
     if _CODECS[charset] != "none":

@@ -12,12 +12,18 @@ JAVA_BLANKS = "".join(map(chr, range(0x21)))
 
 
 class InvalidValueError(ValueError):
-    """A text that is not a legal value, `help`, and the wrong `part` of the text, if the rest is right."""
+    """A text that is not a legal value, `help`, and the wrong `part` of the text, if the rest is right.
 
-    def __init__(self, message: str, help: str | None = None, part: str | None = None) -> None:
+    `right`: what is certainly meant in place of the part.
+    """
+
+    def __init__(
+        self, message: str, help: str | None = None, part: str | None = None, right: str | None = None
+    ) -> None:
         super().__init__(message)
         self.help = help
         self.part = part
+        self.right = right
 
 
 class UnsupportedValueError(InvalidValueError):

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ggfmt.diagnostics.diagnostic import list_names, suggestion
+from ggfmt.diagnostics.diagnostic import did_you_mean, list_names, suggestion
 from ggfmt.java.date_format import DateFormat, parse_date_format
 from ggfmt.java.text import InvalidValueError, UnsupportedValueError, trim, visible
 from ggfmt.options.value_types import ValueType, unwrap_cdata
@@ -73,7 +73,12 @@ class MissingValueError(InvalidValueError):
 
 
 class Piece(ABC):
-    """A piece of a template: a keyword or text, the pieces within it, and its literal texts."""
+    """A piece of a template: a keyword or text, the pieces within it, and its literal texts.
+
+    `keyword`: that of a value; empty for text, and for what changes the text of other pieces.
+    """
+
+    keyword: str = ""
 
     @property
     def within(self) -> tuple[Piece, ...]:
@@ -118,12 +123,15 @@ class TableName(Piece):
 
 @dataclass(frozen=True)
 class GroupName(Piece):
+    keyword = "groupName"
+
     def show(self, context: NameContext) -> str:
         return escape_data(context.group)
 
 
 @dataclass(frozen=True)
 class Timestamp(Piece):
+    keyword = "currentTimestamp"
     mask: DateFormat
 
     def show(self, context: NameContext) -> str:
@@ -149,6 +157,7 @@ class Count(Piece):
 class StaticMap(Piece):
     """A text for each table, by full name; `default`: for all other tables."""
 
+    keyword = "staticMap"
     names: tuple[tuple[str, str], ...]
     default: str | None
 
@@ -169,6 +178,7 @@ class StaticMap(Piece):
 class ColumnValue(Piece):
     """The value of a column, for all tables or by table; `null` and `missing`: the texts for those, if given."""
 
+    keyword = "columnValue"
     column: str
     columns: tuple[tuple[str, str], ...]
     null: str | None
@@ -339,14 +349,20 @@ def parse_template(text: str) -> NameTemplate:
     template = NameTemplate(text, parse_pieces(text))
     for piece in template.all():
         if isinstance(piece, OfOperation):
-            place = re.search(rf"\$\{{\s*{piece.keyword}[^}}]*}}?", text, re.IGNORECASE)
             message = f"names `${{{piece.keyword}}}`, which is of one operation: a file holds many"
             help = "name files by the table, by the time, or by what `partitioner` divides them"
-            raise InvalidValueError(message, help, place and place[0])
+            raise InvalidValueError(message, help, place_of(text, piece))
     return template
 
 
+def place_of(text: str, piece: Piece) -> str | None:
+    """Return the text of a piece with a keyword, as a template has it."""
+    place = re.search(rf"\$\{{\s*{piece.keyword}[^}}]*}}?", text, re.IGNORECASE)
+    return place and place[0]
+
+
 def parse_pieces(text: str) -> tuple[Piece, ...]:
+    """Parse a template of any kind; InvalidValueError says what is wrong."""
     pieces: list[Piece] = []
     at = 0
     while (start := text.find("${", at)) >= 0:
@@ -398,15 +414,46 @@ def _piece(name: str, arguments: list[str]) -> Piece:
     if found in UNKNOWN_VALUES:
         return UnknownValue(found)
     if found is None:
-        near = suggestion(name, [*_KEYWORDS, *UNKNOWN_VALUES])
-        help = f"keywords are {list_names(name for name in _KEYWORDS if name not in OF_AN_OPERATION)}"
-        raise InvalidValueError(f"has no keyword `${{{visible(name)}}}`", f"{help}; {near}" if near else help)
+        meant = meant_keyword(name, KEYWORDS, OF_METADATA)
+        right = meant and f"${{{meant}{''.join(f'[{argument}]' for argument in arguments)}}}"
+        near = f"write `{visible(right)}`" if right else suggestion(name, KEYWORDS)
+        help = (
+            near or f"keywords are {list_names(name for name in KEYWORDS if name not in (*OF_AN_OPERATION, *COUNTS))}"
+        )
+        raise InvalidValueError(f"has no keyword `${{{visible(name)}}}`", help, None, right)
     minimum, maximum, make = _KEYWORDS[found]
     if not minimum <= len(arguments) <= maximum:
         expected = str(minimum) if minimum == maximum else f"{minimum} to {maximum}"
         message = f"gives `${{{found}}}` {len(arguments)} texts in brackets: it takes {expected}"
         raise InvalidValueError(message, _EXAMPLES.get(found))
     return make(found, arguments)
+
+
+def meant_keyword(word: str, keywords: Collection[str], others: Mapping[str, str]) -> str | None:
+    """Return the keyword that a word certainly means: in another spelling, or one of `others` in templates for more."""
+    plain = re.sub("[_-]", "", word).lower()
+    return next((name for name in keywords if name.lower() == plain), None) or others.get(plain)
+
+
+# Keywords without their `${` and `}`, as in shells and other templates.
+_OTHER_MARKS = re.compile(
+    r"\$(?:\(\s*([\w-]+)\s*[)\[]|\[\s*([\w-]+)\s*\]|([A-Za-z]\w*))|(?<!\$)[%#@]?\{\s*([\w-]+)\s*[}\[]"
+    r"|<\s*([\w-]+)\s*>|%([A-Za-z]\w*)%"
+)
+
+
+def find_other_marks(
+    text: str, keywords: Collection[str], others: Mapping[str, str]
+) -> Iterator[tuple[re.Match[str], str, bool]]:
+    """Yield each keyword in other marks than `${}`, with them; the one that is meant; and whether that is certain."""
+    for match in _OTHER_MARKS.finditer(text):
+        word = next(filter(None, match.groups()))
+        meant = meant_keyword(word, keywords, others)
+        is_certain = meant is not None and "[" not in (match[0][-1], text[match.end() : match.end() + 1])
+        if meant is None:
+            meant = did_you_mean(word, keywords, 0.8)
+        if meant is not None:
+            yield match, meant, is_certain
 
 
 def _column_value(_: str, arguments: list[str]) -> Piece:
@@ -497,6 +544,15 @@ MEANINGS = {
     "token": f"the token named in brackets; {_OF_MESSAGES}",
     "null": f"no key or topic at all, which is not an empty text; {_OF_MESSAGES}",
     **UNKNOWN_VALUES,
+}
+
+# Keywords of `metaColumnsTemplate` that have other names here.
+OF_METADATA = {
+    "objectname": "fullyQualifiedTableName",
+    "catalog": "catalogName",
+    "schema": "schemaName",
+    "table": "tableName",
+    "timestamp": "opTimestamp",
 }
 
 _EXAMPLES = {

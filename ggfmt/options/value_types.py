@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, ClassVar, Generic, Literal, TypeVar
 
-from ggfmt.diagnostics.diagnostic import did_you_mean, list_names, suggestion
-from ggfmt.java.charsets import canonical_name, charset_names, java_refuses, refusal
+from ggfmt.diagnostics.diagnostic import list_names, suggestion
+from ggfmt.java.charsets import canonical_name, charset_names, java_refuses, name_elsewhere, refusal
 from ggfmt.java.text import InvalidValueError, UnsupportedValueError, trim, visible
 from ggfmt.options.releases import find_release
 
@@ -346,6 +346,7 @@ class SchemaDirectory(Path):
 
 
 NATIVE = "native"
+_MARKED = re.compile(r"utf[-_ ]?8[-_ ]?(?:bom|sig|with[-_ ]?bom)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -361,10 +362,14 @@ class Charset(ValueType[str]):
             return NATIVE
         name = canonical_name(text)
         if name is None:
-            near = did_you_mean(text, charset_names())
-            raise InvalidValueError(
-                _cannot_be(text), f"give {self.legal}" + (f"; did you mean `{near}`?" if near else "")
-            )
+            meant = name_elsewhere(text)
+            near = None if meant else suggestion(text, charset_names())
+            help = f"write `{meant}`" if meant else f"give {self.legal}" + (f"; {near}" if near else "")
+            if _MARKED.fullmatch(text):
+                help = "write `UTF-8`, and `gg.handler.NAME.bom=efbbbf` for the byte order mark"
+            elif text.lower() == "ansi":
+                help = "write the code page of the readers, such as `windows-1252` for Western Europe"
+            raise InvalidValueError(_cannot_be(text), help, text, meant)
         reason = refusal(name)
         if reason is not None:
             error = InvalidValueError if java_refuses(name) else UnsupportedValueError

@@ -117,7 +117,7 @@ def test_xml_sample(read: Read) -> None:
 
 def test_handlers_come_in_the_order_of_the_list(read: Read) -> None:
     configuration = read(
-        "gg.handlerlist = b , a,\ngg.handler.a.format=json\ngg.handler.b.type=hdfs\ngg.handler.c.format=nonsense\n"
+        "gg.handlerlist = b , a,\ngg.handler.a.format=json\ngg.handler.b.mode=op\ngg.handler.c.format=nonsense\n"
     )
     assert [(handler.name, handler.format) for handler in configuration.handlers] == [
         ("b", "delimitedtext"),
@@ -366,7 +366,7 @@ def test_a_setting_for_a_handler_that_is_not_listed(read: Read) -> None:
 
 def test_keys_outside_our_scope_are_accepted_in_silence(read: Read) -> None:
     keys = [re.sub("<.*>", "x", spec.name) for spec in PROCESS.own]
-    assert told(read, k("\n".join(f"{key}=1" for key in keys if key != "gg.target"))) == []
+    assert told(read, k("\n".join(["gg.handler.k.type=hdfs", *(f"{key}=1" for key in keys if key != "gg.target")]))) == []
 
 
 @pytest.mark.parametrize("rest", ["format.prettyprint", "Format.PRETTYPRINT", "FORMAT.PrettyPrint"])

@@ -266,3 +266,10 @@ def test_secrets_are_masked_where_they_are_malformed() -> None:
 def test_a_key_ends_where_its_separator_is(text: str, key: str, value_column: int) -> None:
     (entry,) = parse_content(text.encode(), "f").entries
     assert (entry.key, entry.value_column) == (key, value_column)
+
+
+def test_a_link_that_leads_nowhere(tmp_path: Path) -> None:
+    link = tmp_path / "orders.properties"
+    link.symlink_to("gone.properties")
+    (finding,) = read_properties(str(link)).diagnostics
+    assert finding.help == "the link leads to `gone.properties`, which does not exist"

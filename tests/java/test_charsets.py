@@ -326,3 +326,21 @@ def test_tables_are_those_of_the_jdk(java: Java) -> None:
     names, made = make_charset_tables.made(str(home))
     assert names == Path(charsets.__file__).with_name("charset_names.txt").read_text(encoding="ascii")
     assert made == TABLES()
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "java"),
+    [
+        *(("AL32UTF8", "UTF-8"), ("utf8mb4", "UTF-8"), ("ZHS16GBK", "GBK"), ("WE8ISO8859P1", "ISO-8859-1")),
+        *(("ar8mswin1256", "windows-1256"), ("KO16MSWIN949", "x-windows-949"), ("WE8ISO8859P99", None)),
+        ("UTF-8", None),
+    ],
+)
+def test_names_of_databases(elsewhere: str, java: str | None) -> None:
+    assert charsets.name_elsewhere(elsewhere) == java
+
+
+def test_the_names_that_databases_mean_are_those_of_java() -> None:
+    names = charsets._NAMES_ELSEWHERE
+    assert {name: charsets.canonical_name(name) for name in names.values()} == {name: name for name in names.values()}
+    assert [name for name in names if charsets.canonical_name(name) is not None] == []

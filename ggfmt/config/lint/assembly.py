@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ggfmt.config import property_names
 from ggfmt.config.comments import before_comment
-from ggfmt.config.event_handlers import EventHandlerConfig
+from ggfmt.config.event_handlers import EventHandlerConfig, Work
 from ggfmt.config.handler_options import (
     DEFAULT_FORMAT,
     OF_FILE_WRITER,
@@ -18,9 +19,11 @@ from ggfmt.config.handler_options import (
     partitioner_property,
     read_partitioner,
 )
-from ggfmt.config.lint.chains import UNSUPPORTED, EventHandlers, check_value, illegal_value
-from ggfmt.config.properties import Entry, removal
+from ggfmt.config.lint.chains import UNSUPPORTED, EventHandlers, check_value, illegal_value, report_duplicate
+from ggfmt.config.lint.names import check_names
+from ggfmt.config.properties import Entry
 from ggfmt.config.property_table import (
+    EVENT_HANDLER_TYPES,
     FORMAT_OWNERS,
     HANDLER_TYPES,
     HANDLERS,
@@ -61,6 +64,7 @@ class HandlerBuilder:
         self.name = name
         self.formats = formats
         self.findings = findings
+        self.keys = [key for key, _ in keyed]
         self.entries = [entry for _, entry in keyed]
         self.given: dict[str, Entry] = {}
         self.others: dict[str, Entry] = {}
@@ -97,7 +101,9 @@ class HandlerBuilder:
         for key, entry in keyed:
             if key.is_format:
                 continue
-            if key.format_property is None:
+            if not of_format and not trim(entry.value) and (meant := self._format_in(key.format_property)) is not None:
+                report_missing_format(self.findings, self.name, entry, meant)
+            elif key.format_property is None:
                 self._take_handler_property(key.rest, entry)
             elif self.format is not None:
                 self._take_format_property(key.format_property, key.misspells_format, entry, self.format)
@@ -136,7 +142,7 @@ class HandlerBuilder:
             return
         span, shown = self.type_entry.value_span, visible(self.type_text)
         if self.type is None and not self.is_custom:
-            help = suggestion(self.type_text, HANDLER_TYPES)
+            help = self._as_event_handler(shown.lower()) or suggestion(self.type_text, HANDLER_TYPES)
             self._report("GG123", f"`{shown}` is not a type of handlers that ggfmt knows", span, help)
         if not self.is_left_out:
             return
@@ -150,6 +156,18 @@ class HandlerBuilder:
             message = f"the output of a handler of the type `{shown}` without a `format` is unknown"
             help = f"`ggfmt run` leaves `{self.name}` out; if it has a format, add `gg.handler.{self.name}.format`"
         self._report(LEFT_OUT, message, span, help)
+
+    def _as_event_handler(self, word: str) -> str | None:
+        """Return the lines to write for a word that is a type of event handlers of a File Writer."""
+        if word == "hive":
+            return f"Hive reads the files of HDFS: write `gg.handler.{self.name}.type=hdfs`"
+        if word not in EVENT_HANDLER_TYPES:
+            return None
+        own = f"gg.handler.{self.name}."
+        lines = [f"{own}type=filewriter", f"{own}eventHandler={word}", f"gg.eventhandler.{word}.type={word}"]
+        if EVENT_HANDLER_TYPES[word].work is Work.CONVERT:
+            lines.insert(1, f"{own}format=avro_row_ocf")
+        return f"an event handler does that: write {listing(lines)}"
 
     # The format
 
@@ -172,6 +190,10 @@ class HandlerBuilder:
         named = (format for name, format in self.formats.items() if name.lower() == text.lower())
         return next((format for format in named if format.writes is not None), None)
 
+    def _format_in(self, property: str | None) -> str | None:
+        """Return the format whose name is in place of a property of a format: `format.json` lacks its `=`."""
+        return next((name for name in self.formats if property and name.lower() == property.lower()), None)
+
     def _no_format(self, text: str) -> tuple[str, str, str]:
         written = [name for name, format in self.formats.items() if format.writes is not None]
         help = f"formats are {list_names(written)}"
@@ -184,7 +206,8 @@ class HandlerBuilder:
         if "." in text:
             return UNSUPPORTED, f"`{text}` is a Java class or a template, which ggfmt cannot run", help
         near = suggestion(text, written)
-        return "GG106", f"`{text}` is not a format", f"{help}; {near}" if near else help
+        help = self._as_event_handler(folded) or (f"{help}; {near}" if near else help)
+        return "GG106", f"`{text}` is not a format", help
 
     # Properties
 
@@ -223,6 +246,8 @@ class HandlerBuilder:
             report_duplicate(self.findings, self.others[property], entry)
         self.others[property] = entry
         self.findings += check_value(entry, known.kind)
+        if self.type is not None:
+            self.findings += check_names(entry, f"{self.type.name} {known.name}")
 
     def _report_foreign(self, name: str, entry: Entry) -> None:
         types = [self.type] if self.type is not None else HANDLER_TYPES.values()
@@ -307,20 +332,15 @@ def _properties(format: Format) -> PropertySet:
     return FORMAT_OWNERS[format.name].own if format.name in FORMAT_OWNERS else format.options.specs()
 
 
-def report_duplicate(findings: list[Diagnostic], earlier: Entry, entry: Entry) -> None:
-    """Report an entry that repeats one of the same file; a later file overrides an earlier one silently."""
-    if earlier.file != entry.file:
-        return
-    message = f"`{entry.key}` was given before, in line {earlier.line}"
-    code, help = "GG107", "remove one of them; the last one counts"
-    if trim(earlier.value) == trim(entry.value):
-        code, message, help = "GG128", f"{message}, with the same value", "remove one of them"
-    findings.append(Diagnostic(code, message, entry.key_span, help, rewrite=removal(earlier)))
+def report_missing_format(findings: list[Diagnostic], name: str, entry: Entry, format: str | None = None) -> None:
+    """Report a misspelled format as an error: with the default format, the output would be wrong.
 
-
-def report_missing_format(findings: list[Diagnostic], name: str, entry: Entry) -> None:
-    """Report a misspelled format as an error: with the default format, the output would be wrong."""
+    `format`: the format that is in the key.
+    """
     meant = f"gg.handler.{name}.format"
     message = f"`{meant}` is missing, and `{entry.key}` is not it"
-    value = "***" if entry.secret else visible(trim(entry.value))
-    findings.append(Diagnostic("GG109", message, entry.key_span, f"write `{meant}={value}`"))
+    value = format or ("***" if entry.secret else visible(trim(entry.value)))
+    span, fix = entry.key_span, None
+    if format and entry.is_plain and not entry.continued:
+        span, fix = replace(span, length=entry.key_length + len(entry.separator)), f"{meant}={value}"
+    findings.append(Diagnostic("GG109", message, span, f"write `{meant}={value}`", fix))

@@ -7,16 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ggfmt.config.comments import before_comment, check_quotes
+from ggfmt.config.comments import before_comment
 from ggfmt.config.event_handlers import BUCKETS, EventHandlerConfig, Work
-from ggfmt.config.properties import Entry
-from ggfmt.config.property_names import is_placeholder
+from ggfmt.config.lint.names import check_marks, check_names, part_span
+from ggfmt.config.properties import Entry, removal
+from ggfmt.config.property_names import is_placeholder, suggest_name
 from ggfmt.config.property_table import EVENT_HANDLER_TYPES, EventHandlerType
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, listing, suggestion
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, listing
 from ggfmt.java.text import InvalidValueError, UnsupportedValueError, trim, visible
-from ggfmt.options.message_templates import MessageTemplate
 from ggfmt.options.spec import Need
-from ggfmt.options.templates import NameTemplate, PathTemplate
+from ggfmt.options.templates import NameTemplate
 from ggfmt.options.value_types import ValueType
 
 EVENT_HANDLER_KEY = re.compile(r"gg\.eventhandler\.([^.]+)\.(.+)", re.IGNORECASE | re.DOTALL)
@@ -26,30 +26,29 @@ _CHAINED = "eventhandler"
 _LIST = "gg.eventhandlerlist"
 
 
-def part_span(entry: Entry, part: str | None) -> Span:
-    """Return the place of a part of a value; of the whole value if the part is not visible in the file."""
-    if not part or entry.secret:
-        return entry.value_span
-    return entry.span_of(part, entry.value_span, entry.value_column - 1)
-
-
 def check_value(entry: Entry, kind: ValueType[Any]) -> Iterator[Diagnostic]:
     """Yield GG103 if the value of a property that ggfmt does not apply is illegal, GG142 for a template in quotes."""
     text = trim(entry.value)
     if not text:
         return
-    if isinstance(kind, (MessageTemplate, PathTemplate)):
-        yield from check_quotes(entry)
     try:
         kind.parse(text)
     except InvalidValueError as error:
         yield illegal_value(entry, error)
+    else:
+        yield from check_marks(entry, kind)
 
 
 def illegal_value(entry: Entry, error: InvalidValueError) -> Diagnostic:
     message = "is not a legal value" if entry.secret else str(error)
+    span = part_span(entry, error.part)
+    part = error.part or ""
+    # Another text may contain a part without `${`.
+    is_there = part.startswith("${") or entry.source.count(part, entry.value_column - 1) == 1
+    fix = error.right if span.length == len(part) and is_there else None
+    help = None if entry.secret and error.right else error.help
     code = UNSUPPORTED if isinstance(error, UnsupportedValueError) else "GG103"
-    return Diagnostic(code, f"`{entry.key}` {message}", part_span(entry, error.part), error.help)
+    return Diagnostic(code, f"`{entry.key}` {message}", span, help, fix)
 
 
 _EXAMPLES = {
@@ -72,6 +71,17 @@ def missing_properties(
     message = f"{listing(keys)} {are} missing, which {owner} {verb}"
     lines = [f"{key}={_EXAMPLES.get(name, '...')}" for key, name in zip(keys, names, strict=True)]
     return Diagnostic("GG109", message, place.key_span, f"add {listing(lines)}")
+
+
+def report_duplicate(findings: list[Diagnostic], earlier: Entry, entry: Entry) -> None:
+    """Report an entry that repeats one of the same file; a later file overrides an earlier one silently."""
+    if earlier.file != entry.file:
+        return
+    message = f"`{entry.key}` was given before, in line {earlier.line}"
+    code, help = "GG107", "remove one of them; the last one counts"
+    if trim(earlier.value) == trim(entry.value):
+        code, message, help = "GG128", f"{message}, with the same value", "remove one of them"
+    findings.append(Diagnostic(code, message, entry.key_span, help, rewrite=removal(earlier)))
 
 
 @dataclass
@@ -116,7 +126,7 @@ class EventHandlerBlock:
             text = before_comment(chosen)
             self.type = EVENT_HANDLER_TYPES.get(text.lower())
             if self.type is None and "." not in text:
-                help = suggestion(text, EVENT_HANDLER_TYPES)
+                help = suggest_name(text, EVENT_HANDLER_TYPES)
                 message = f"`{visible(text)}` is not a type of event handlers that ggfmt knows"
                 self._report("GG123", message, chosen.value_span, help)
         for entry, rest in rests:
@@ -142,20 +152,21 @@ class EventHandlerBlock:
             is_chained = rest.lower() == _CHAINED
             if self.type is not None and not is_chained:
                 self._report_unknown(self.type, entry, rest)
-            self.given["eventHandler" if is_chained else rest] = entry
+            self._give("eventHandler" if is_chained else rest, entry)
             return
         if known.is_other_name(rest):
             meant = f"gg.eventhandler.{self.name}.{known.name}"
             self._report("GG102", f"`{entry.key}` is read as `{known.name}`", entry.key_span, f"write `{meant}`")
         property = rest.lower() if known.is_open else known.name
-        earlier = self.given.get(property)
-        if earlier is not None and earlier.file == entry.file:
-            code = "GG128" if trim(earlier.value) == trim(entry.value) else "GG107"
-            same = ", with the same value" if code == "GG128" else ""
-            message = f"`{entry.key}` was given before, in line {earlier.line}{same}"
-            self._report(code, message, entry.key_span, "remove one of them")
-        self.given[property] = entry
+        self._give(property, entry)
         self.findings += check_value(entry, known.kind)
+        if self.type is not None:
+            self.findings += check_names(entry, f"{self.type.name} {known.name}")
+
+    def _give(self, property: str, entry: Entry) -> None:
+        if property in self.given:
+            report_duplicate(self.findings, self.given[property], entry)
+        self.given[property] = entry
 
     def _report_unknown(self, type: EventHandlerType, entry: Entry, rest: str) -> None:
         near = did_you_mean(rest, type.properties.names)
@@ -171,12 +182,7 @@ class EventHandlerBlock:
             self._report("GG125", message, entry.key_span, None)
 
     def _check_s3(self) -> None:
-        bucket, path = self.given.get(BUCKETS[0]), self.given.get("pathMappingTemplate")
-        literal = "" if bucket is None else re.sub(r"\$\{.*\}", "", bucket.value)
-        if bucket is not None and literal != literal.lower():
-            message = f"`{bucket.key}` has capitals, which no bucket of S3 can have"
-            help = "write it in small letters; `${toLowerCase[${schemaName}]}` makes them of a name"
-            self._report("GG141", message, bucket.value_span, help)
+        path = self.given.get("pathMappingTemplate")
         if path is not None and trim(path.value).startswith("/"):
             message = f"`{path.key}` starts with a `/`, which makes a directory without a name in S3"
             self._report("GG142", message, path.value_span, "remove the `/` at the start")

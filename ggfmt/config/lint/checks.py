@@ -15,7 +15,8 @@ from typing import Any
 from ggfmt.config.comments import check_quotes, has_comment, lost_blanks, misread_wrapper, odd_delimiter
 from ggfmt.config.handler_options import absolute_paths, shared_names
 from ggfmt.config.lint.assembly import HandlerBuilder
-from ggfmt.config.lint.type_checks import check_file_writer, check_message_templates, check_required
+from ggfmt.config.lint.names import check_marks
+from ggfmt.config.lint.type_checks import check_file_writer, check_message_templates, check_op_keys, check_required
 from ggfmt.config.properties import Entry
 from ggfmt.config.property_table import FILE_TYPES
 from ggfmt.config.refusals import SCHEME
@@ -27,7 +28,6 @@ from ggfmt.java.text import trim, visible
 from ggfmt.options import value_types
 from ggfmt.options.releases import FIRST_RELEASE, RELEASES, Metadata, is_available, is_later
 from ggfmt.options.spec import Options, OptionSpec
-from ggfmt.options.templates import FileNameTemplate, PathTemplate
 
 CONTROL_FILE = "createControlFile"
 
@@ -47,6 +47,7 @@ def check_handler(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
     yield from check_file_writer(assembly)
     yield from check_message_templates(assembly)
     yield from check_required(assembly)
+    yield from check_op_keys(assembly)
     if assembly.format is None or assembly.options is None:
         return
     of_format = list(_values(assembly, assembly.options, "format."))
@@ -84,8 +85,9 @@ def _texts(values: list[_Value]) -> Iterator[Diagnostic]:
         if misread is not None:
             yield misread
             continue
-        if type(kind) in (value_types.Text, value_types.MemberName, value_types.OpKey, PathTemplate, FileNameTemplate):
+        if type(kind) in (value_types.Text, value_types.MemberName, value_types.OpKey):
             yield from check_quotes(item.entry)
+        yield from check_marks(item.entry, kind)
         for problem in (lost_blanks(item.entry, kind, item.spec.default), odd_delimiter(item.entry, kind, item.value)):
             if problem is not None:
                 yield problem

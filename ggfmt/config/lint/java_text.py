@@ -60,24 +60,30 @@ def check_mark(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
             yield Diagnostic(MARK, message, entry.key_span, "save the file without it, or start it with a comment")
 
 
-class _Part(NamedTuple):
+class Part(NamedTuple):
+    """The key or a part of the value in a natural line, which is `source`."""
+
     is_key: bool
     line: int
     source: str
     start: int
     end: int
 
+    def span(self, entry: Entry, start: int, end: int) -> Span:
+        """Return the place of the characters of the line from `start` to `end`, from 0."""
+        return Span(entry.file, self.line, start + 1, end - start, self.source)
 
-def _value_parts(entry: Entry, key: str) -> Iterator[_Part]:
+
+def value_parts(entry: Entry, key: str) -> Iterator[Part]:
     """Yield the lines of the value without a comment; nothing of a secret."""
     if entry.secret:
         return
     start, end = entry.value_column - 1, len(entry.source)
     comment = None if entry.continued else comment_at(entry, entry.source[start:], key)
-    yield _Part(False, entry.line, entry.source, start, end if comment is None else start + comment)
+    yield Part(False, entry.line, entry.source, start, end if comment is None else start + comment)
     for number, line in enumerate(entry.continued, entry.line + 1):
         if not line.lstrip().startswith("#"):
-            yield _Part(False, number, line, 0, len(line))
+            yield Part(False, number, line, 0, len(line))
 
 
 def check_characters(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
@@ -90,11 +96,11 @@ def check_characters(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
             continue
         start, end = entry.column - 1, entry.column - 1 + entry.key_length
         match = _KEY.match(entry.source, start, end)
-        part = _Part(True, entry.line, entry.source, start, match.end() if match else end)
+        part = Part(True, entry.line, entry.source, start, match.end() if match else end)
         key = part.source[part.start : part.end].translate(_ALIKE).strip(" =:")
         if not GOLDENGATE_KEY.match(key):
             continue
-        parts = (part, *_value_parts(entry, key))
+        parts = (part, *value_parts(entry, key))
         is_text = _is_text(key)
         alike = [
             _look_alike(entry, key, part, match)
@@ -136,7 +142,7 @@ def _kind(name: str) -> ValueType[Any] | None:
     return next((kind for kind in kinds if not isinstance(kind, Unknown)), None)
 
 
-def _look_alike(entry: Entry, key: str, part: _Part, match: re.Match[str]) -> Diagnostic:
+def _look_alike(entry: Entry, key: str, part: Part, match: re.Match[str]) -> Diagnostic:
     import unicodedata  # few files have such characters
 
     character, fix = match[0][0], match[0].translate(_ALIKE)
@@ -145,10 +151,10 @@ def _look_alike(entry: Entry, key: str, part: _Part, match: re.Match[str]) -> Di
     owner = f"the key `{visible(key)}`" if part.is_key else f"the value of `{visible(key)}`"
     message = f"{owner} has U+{ord(character):04X} ({name}) in place of {plain}"
     help = f"write `{visible(fix)}`" if fix.strip() else "write a blank" if fix else "remove it"
-    return Diagnostic("GG147", message, _span(entry, part, match), help, fix)
+    return Diagnostic("GG147", message, part.span(entry, *match.span()), help, fix)
 
 
-def _misread(entry: Entry, part: _Part, match: re.Match[str], is_text: bool) -> Diagnostic:
+def _misread(entry: Entry, part: Part, match: re.Match[str], is_text: bool) -> Diagnostic:
     wide = match[0]
     read = wide.encode().decode("iso-8859-1")
     shown = f"`{wide[:_MAX_SHOWN]}` as the {len(read)} characters `{visible(read[:_MAX_SHOWN])}`"
@@ -159,11 +165,7 @@ def _misread(entry: Entry, part: _Part, match: re.Match[str], is_text: bool) -> 
     if _LOOK_ALIKES.search(wide):
         is_text = False  # a quotation mark or a dash may be meant, or that of ASCII
         help = f"write `{visible(wide.translate(_ALIKE))}`, or {help.removeprefix('write ')} if it is meant"
-    return Diagnostic("GG144", message, _span(entry, part, match), help, escaped if is_text else None)
-
-
-def _span(entry: Entry, part: _Part, match: re.Match[str]) -> Span:
-    return Span(entry.file, part.line, match.start() + 1, len(match[0]), part.source)
+    return Diagnostic("GG144", message, part.span(entry, *match.span()), help, escaped if is_text else None)
 
 
 def _escape(character: str) -> str:

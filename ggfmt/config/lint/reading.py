@@ -9,6 +9,7 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -17,12 +18,14 @@ from typing import NamedTuple
 from ggfmt.config.comments import Ignores, before_comment, check_comments, is_prose
 from ggfmt.config.handler_options import DEFAULT_FORMAT, REFUSE, HandlerConfig, RunOptions
 from ggfmt.config.lint import releases
-from ggfmt.config.lint.assembly import HandlerBuilder, report_duplicate, report_missing_format
-from ggfmt.config.lint.chains import EVENT_HANDLER_KEY, UNSUPPORTED, EventHandlers, illegal_value
+from ggfmt.config.lint.assembly import HandlerBuilder, report_missing_format
+from ggfmt.config.lint.backslashes import check_backslashes
+from ggfmt.config.lint.chains import EVENT_HANDLER_KEY, UNSUPPORTED, EventHandlers, illegal_value, report_duplicate
 from ggfmt.config.lint.checks import UNCOVERED, check_handler, check_releases
 from ggfmt.config.lint.java_text import check_characters, check_mark
+from ggfmt.config.lint.names import LEFT_IN
 from ggfmt.config.lint.targets import TargetHandlers
-from ggfmt.config.lint.type_checks import check_class_path
+from ggfmt.config.lint.type_checks import check_class_path, check_type
 from ggfmt.config.properties import (
     ARGUMENTS,
     CHOSEN,
@@ -252,14 +255,11 @@ _OWN = "ggfmt."
 _TIMESTAMP_MASK = "gg.format.timestamp"
 _NAME_HELP = "use letters, digits, `_` and `-`: the name becomes the name of a directory"
 
-# Placeholders of a manual or a template that are still in the file.
-
-_LEFT_IN = re.compile(r"<[a-z][\w .-]*>|(?<![a-z0-9])your[-_ ][\w-]+", re.IGNORECASE)
-
 # Values that may be any text: `<null>` may well be meant.
 _ANY_TEXT = re.compile(
     r"gg\.handler\..+\.(?:format\..+|filter)|gg\.(?:schema|content)replace.+", re.IGNORECASE | re.DOTALL
 )
+_PROCESS = re.compile(r"(?:gg\.classpath|goldengate\.|javawriter\.|jvm\.)", re.IGNORECASE)
 _GOLDENGATE = re.compile(r"(?:gg|goldengate|javawriter|jvm)\.", re.IGNORECASE)
 
 _CHAINED = re.compile(r"gg\.(?:event)?handler\.[^.]+\.eventhandler|gg\.eventhandlerlist", re.IGNORECASE)
@@ -270,7 +270,7 @@ def placeholders(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
     for entry in entries:
         found = None
         if _GOLDENGATE.match(entry.key) and not _ANY_TEXT.fullmatch(entry.key):
-            found = _LEFT_IN.search(entry.value)
+            found = LEFT_IN.search(entry.value)
         if found is None:
             continue
         span = entry.span_of(found[0], entry.value_span, entry.value_column - 1)
@@ -322,6 +322,7 @@ class ConfigurationParser:
         self._all_known = self._all_known and not wanted
         listed = self._listed()
         selected = self._selected(listed, wanted)
+        is_listed = bool(listed) and not self.makes_handlers
         if not listed and not self.makes_handlers:
             listed = self._assumed()
             selected = list(listed)
@@ -329,11 +330,15 @@ class ConfigurationParser:
         release, is_given = self._run_options()
         assemblies = []
         event_handlers = EventHandlers(self._entries, self._findings, self.makes_handlers)
+        of_goldengate = any(_PROCESS.match(entry.key) for entry in self._entries)
+        of_goldengate |= any(_is_type(key) for name in selected for key, _ in keyed[name])
         for name in selected:
             if keyed[name]:
                 self._check_format(name, keyed[name], listed)
                 assembly = HandlerBuilder(name, keyed[name], self._formats, self._findings, event_handlers)
                 self._findings += check_handler(assembly)
+                if is_listed:
+                    self._findings += check_type(assembly, of_goldengate)
                 assemblies.append(assembly)
             elif self._whole:
                 self._report_empty(name, listed[name], listed)
@@ -365,6 +370,7 @@ class ConfigurationParser:
         transforms = read_transforms(self._entries, release if selected else None, self._findings)
         self.replacements = replace(replacements, transforms=transforms)
         self._findings += placeholders(judged)
+        self._findings += list(check_backslashes(self._entries, self._findings))
         self._findings = check_comments(judged, self._findings)
         mask = next((entry.value for entry in reversed(self._entries) if entry.key.lower() == _TIMESTAMP_MASK), "")
         configs = (config for assembly in assemblies if (config := assembly.config()) is not None)
@@ -546,15 +552,25 @@ class ConfigurationParser:
         self, listed: Mapping[str, Span], selected: Sequence[str]
     ) -> tuple[dict[str, list[tuple[HandlerKey, Entry]]], list[Entry]]:
         keyed: dict[str, list[tuple[HandlerKey, Entry]]] = {name: [] for name in selected}
-        complete = {key.handler for key in self._handler_keys() if _is_complete(key)}
+        keys = list(self._handler_keys())
+        number, typed = Counter(key.handler for key in keys), {key.handler for key in keys if _is_type(key)}
+        complete = {key.handler for key in keys if _is_complete(key)}
+        if any(name in number and name not in typed for name in listed):
+            # A type alone does not make a handler that is off: it belongs to one without a type.
+            complete -= {name for name in typed if number[name] == 1}
         judged = []
+        of_process: dict[str, Entry] = {}
         self._findings += check_prose(self._entries)
         self._findings += check_broken_values(self._entries)
         for entry in self._entries:
             key = handler_key(entry.key, listed)
             if key is None:
                 judged.append(entry)
-                self._check_other(entry, listed)
+                if PROCESS.find(entry.key) is None:
+                    self._check_other(entry, listed)
+                elif entry.key in of_process:
+                    report_duplicate(self._findings, of_process[entry.key], entry)
+                of_process[entry.key] = entry
             elif key.handler in keyed:
                 judged.append(entry)
                 keyed[key.handler].append((key, entry))
@@ -568,16 +584,19 @@ class ConfigurationParser:
         if any(key.is_format for key, _ in keyed):
             return
         for entry in self._entries:
-            if handler_key(entry.key, listed) is None and nearest_key(entry.key, listed) == f"gg.handler.{name}.format":
+            if (
+                handler_key(entry.key, listed) is None
+                and nearest_key(entry.key, listed, "") == f"gg.handler.{name}.format"
+            ):
                 report_missing_format(self._findings, name, entry)
 
     def _check_other(self, entry: Entry, listed: Mapping[str, Span]) -> None:
         key = entry.key
-        if key.startswith(_OWN) or KEYS.find(key) or PROCESS.find(key) or EVENT_HANDLER_KEY.fullmatch(key):
+        if key.startswith(_OWN) or KEYS.find(key) or EVENT_HANDLER_KEY.fullmatch(key):
             return
         if is_replacement(key) or is_transform(key) or is_prose(entry) or is_sentence(entry) or _LINE.match(key):
             return
-        near = nearest_key(key, listed)
+        near = nearest_key(key, listed, before_comment(entry))
         if near is None and key and is_foreign(entry):
             self._report("GG130", f"`{key}` is not a property of GoldenGate", entry.key_span)
         elif near is None and key and entry.file not in ARGUMENTS:
@@ -609,7 +628,8 @@ class ConfigurationParser:
             help = f"handlers are {list_names(listed)}"
         elif not off and key.handler not in self._unlisted:
             self._unlisted.add(key.handler)
-            help = f"handlers are {list_names(listed)}; this one has no `type` and no `format`"
+            lacks = "no `format`" if key.rest.lower() == "type" else "no `type` and no `format`"
+            help = f"handlers are {list_names(listed)}; this one has {lacks}"
         else:
             return
         never = "is never applied: it " if is_placeholder(key.handler) else ""
@@ -618,7 +638,11 @@ class ConfigurationParser:
 
 
 def _is_complete(key: HandlerKey) -> bool:
-    return key.is_format or key.rest.lower() == "type"
+    return key.is_format or _is_type(key)
+
+
+def _is_type(key: HandlerKey) -> bool:
+    return key.rest.lower() == "type"
 
 
 def _handler_names(entry: Entry) -> list[str]:

@@ -7,18 +7,23 @@ source has them for every target and release.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from ggfmt.config.comments import before_comment
 from ggfmt.config.handler_options import RunOptions
+from ggfmt.config.lint.chains import check_value
+from ggfmt.config.lint.names import check_names
 from ggfmt.config.properties import Entry
-from ggfmt.config.property_table import FILE_WRITER, TARGETS, Target
-from ggfmt.diagnostics.diagnostic import Diagnostic, suggestion
+from ggfmt.config.property_names import suggest_name
+from ggfmt.config.property_table import EVENT_HANDLER_TYPES, FILE_WRITER, HANDLER_TYPES, PROCESS, TARGETS, Owner, Target
+from ggfmt.diagnostics.diagnostic import Diagnostic, did_you_mean, list_names
 from ggfmt.java.text import trim, visible
 
 TARGET = "GG146"  # the code of a target without the format and the metadata of its files
 
 _TARGET, _FORMAT, _TEMPLATE = "gg.target", "ggfmt.target.format", "ggfmt.target.template"
+_STAGE = "gg.stage"
 _CONVERTED = ("parquet", "orc")
 _CONTAINER = "avro_row_ocf"
 _HANDLER = re.compile(r"gg\.handler\.([^.]+)\.", re.IGNORECASE)
@@ -36,6 +41,8 @@ class TargetHandlers:
         self.entry = None if "gg.handlerlist" in last else last.get(_TARGET)
         self.format = last.get(_FORMAT)
         self.template = last.get(_TEMPLATE)
+        self.stage = last.get(_STAGE)
+        self.given = entries
         self.entries: list[Entry] = []
         if self.entry is not None and self.format is not None and self.template is not None:
             names = [match[1] for entry in entries if (match := _HANDLER.match(entry.key))]
@@ -52,10 +59,16 @@ class TargetHandlers:
         text = visible(trim(self.entry.value))
         target = self.target
         if target is None:
-            help = suggestion(text, TARGETS)
+            help = suggest_name(text, TARGETS)
             yield Diagnostic("GG123", f"`{text}` is not a target that ggfmt knows", self.entry.value_span, help)
+        if self.stage is not None and trim(self.stage.value).lower() not in (stages := PROCESS.words(_STAGE)):
+            text_of_stage = visible(trim(self.stage.value))
+            message = f"`{text_of_stage}` is not a staging area that ggfmt knows"
+            help = suggest_name(text_of_stage, stages) or f"staging areas are {list_names(stages)}"
+            yield Diagnostic("GG123", message, self.stage.value_span, help)
         if self.entries:
             return
+        yield from _misspelt(self.given)
         message = f"GoldenGate makes the handlers of `{text}` itself, which ggfmt does not know"
         if target is not None:
             about = f"{target.doc[:1].lower()}{target.doc[1:].removesuffix('.')}"
@@ -64,6 +77,50 @@ class TargetHandlers:
         lacking = [name for name, entry in ((_FORMAT, self.format), (_TEMPLATE, self.template)) if entry is None]
         help = f"set {' and '.join(f'`{name}`' for name in lacking)} so that ggfmt writes the files of its staging area"
         yield Diagnostic(TARGET, message, self.entry.value_span, help)
+
+
+_BELOW = re.compile(r"gg\.(handler|eventhandler)\.([^.]+)\.(.+)", re.IGNORECASE | re.DOTALL)
+_CHAINED = "eventhandler"
+_NEAR = 0.8  # tables of properties and names are not complete: only what is nearly a known name is a mistake
+
+
+def _misspelt(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
+    """Yield GG101 and GG104 for misspelled names and properties of the handlers that a target makes."""
+    below = [(entry, match) for entry in entries if (match := _BELOW.fullmatch(entry.key))]
+    # Those with a type of their own are checked as any other.
+    typed = {match[2] for _, match in below if match[1].lower() == _CHAINED and match[3].lower() == "type"}
+    for entry, match in below:
+        section, name, rest = match.groups()
+        types: Mapping[str, Owner]
+        types = EVENT_HANDLER_TYPES if section.lower() == _CHAINED else HANDLER_TYPES
+        names, type = {*types, *TARGETS}, types.get(name.lower())
+        if section.lower() == _CHAINED and name in typed:
+            continue
+        if rest.lower() == _CHAINED and (finding := _unknown_link(entry, {*typed, *EVENT_HANDLER_TYPES})) is not None:
+            yield finding
+        known = type.find(rest) if type is not None else None
+        near = None
+        if name.lower() not in names:
+            near = did_you_mean(name, sorted(names), _NEAR)
+            meant = f"gg.{section}.{near}.{rest}"
+        elif type is not None and known is None and not rest.lower().startswith("format"):
+            near = did_you_mean(rest, type.properties.names, _NEAR)
+            meant = f"gg.{section}.{name}.{near}"
+        if near is not None:
+            message = f"`{entry.key}` is not a property of the handlers that GoldenGate makes"
+            yield Diagnostic("GG101", message, entry.key_span, f"did you mean `{meant}`?")
+        elif type is not None and known is not None:
+            yield from check_value(entry, known.kind)
+            yield from check_names(entry, f"{type.name} {known.name}")
+
+
+def _unknown_link(entry: Entry, known: Collection[str]) -> Diagnostic | None:
+    name = before_comment(entry)
+    near = None if name in known or name.lower() in known else did_you_mean(name, sorted(known), _NEAR)
+    if near is None:
+        return None
+    message = f"`{entry.key}` names `{visible(name)}`, which is not an event handler"
+    return Diagnostic("GG104", message, entry.value_span, f"did you mean `{near}`?")
 
 
 def _made(name: str, format: Entry, template: Entry, target: Entry) -> Iterator[Entry]:

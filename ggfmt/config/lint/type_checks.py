@@ -6,20 +6,68 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ggfmt.config.handler_options import DELETE, MOVE, RENAME
+from ggfmt.config.comments import before_comment
+from ggfmt.config.handler_options import DELETE, MOVE, RENAME, HandlerOptions
 from ggfmt.config.lint.assembly import HandlerBuilder
-from ggfmt.config.lint.chains import missing_properties, part_span
+from ggfmt.config.lint.chains import missing_properties
+from ggfmt.config.lint.names import part_span
 from ggfmt.config.properties import Entry
-from ggfmt.config.property_table import FILE_WRITER, HANDLER_TYPES
+from ggfmt.config.property_table import FILE_WRITER, HANDLER_TYPES, types_having
 from ggfmt.diagnostics.codes import Severity
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, listing
-from ggfmt.java.text import trim
-from ggfmt.options.message_templates import MessageTemplate, of_one_operation
-from ggfmt.options.spec import Need
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, list_names, listing
+from ggfmt.formats.goldengate.options import OpKeyOptions
+from ggfmt.java.text import InvalidValueError, trim
+from ggfmt.options.message_templates import MessageTemplate, of_one_operation, read_message_template
+from ggfmt.options.spec import Need, OptionSpec
 from ggfmt.options.templates import Count, Timestamp
+from ggfmt.options.value_types import OpKey, unwrap_cdata
 
 _TOPICS = ("topicMappingTemplate", "keyMappingTemplate")
 _OLD_TOPIC = "topicName"
+_SHOWN = 3  # types in a help
+
+
+def check_type(assembly: HandlerBuilder, is_of_goldengate: bool) -> Iterator[Diagnostic]:
+    """Yield GG109 as a warning for a handler without a type, which only ggfmt accepts.
+
+    `is_of_goldengate`: the file has keys of GoldenGate's process, or other handlers with a type.
+    """
+    given = assembly.type_entry
+    if assembly.type_text:
+        return
+    names = [key.rest for key in assembly.keys if key.format_property is None and not key.is_format]
+    own = [name for name in names if HandlerOptions.specs().find(name) is None and types_having(name)]
+    misspelt = any(did_you_mean(name, ("type",)) for name in names)
+    if given is None and (misspelt or not (own or is_of_goldengate)):
+        return
+    fitting = [type.name for type in HANDLER_TYPES.values() if all(map(type.find, own))]
+    fitting = [assembly.name] if assembly.name in fitting else fitting
+    key = f"gg.handler.{assembly.name}.type"
+    help = f"add `{key}={fitting[0]}`" if len(fitting) == 1 else f"add `{key}`, such as {list_names(fitting[:_SHOWN])}"
+    message = f"`{key}` is missing" if given is None else f"`{given.key}` is empty"
+    place = (given or assembly.entries[0]).key_span
+    yield Diagnostic("GG109", message, place, help, level=Severity.WARNING)
+
+
+def check_op_keys(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
+    """Yield GG116 for words of operation types that are empty or equal, in any format of GoldenGate."""
+    words: dict[str, tuple[OptionSpec, Entry | None]] = {}
+    found = [
+        (spec, assembly.given.get(f"format.{spec.name}") or assembly.others.get(spec.name))
+        for spec in OpKeyOptions.specs()
+        if isinstance(spec.kind, OpKey)
+    ]
+    for spec, entry in sorted(found, key=lambda pair: -1 if pair[1] is None else assembly.entries.index(pair[1])):
+        word = str(spec.default) if entry is None else unwrap_cdata(before_comment(entry))
+        there = words.setdefault(word, (spec, entry))[0]
+        if entry is None or (word and there is spec):
+            continue
+        message, span = f"`{entry.key}` is empty", entry.key_span
+        if word:
+            span = entry.value_span
+            default = f", which is `{there.default_text}` by default" if words[word][1] is None else ""
+            message = f"`{entry.key}` is equal to `{there.name}`{default}"
+        yield Diagnostic("GG116", message, span, "choose a different word for each operation type")
 
 
 def check_required(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
@@ -117,7 +165,10 @@ def check_message_templates(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
         known = assembly.type.find(name)
         if known is None or not isinstance(known.kind, MessageTemplate):
             continue
-        keyword = of_one_operation(entry.value)
+        try:
+            keyword = of_one_operation(read_message_template(trim(entry.value)))
+        except InvalidValueError:
+            continue  # it is reported
         if keyword is not None:
             why = "`mode` is `tx`" if mode else "`mode` is `tx` by default"
             message = f"`{entry.key}` has `${{{keyword}}}`, which has a value for one operation alone, and {why}"

@@ -19,6 +19,7 @@ from ggfmt.formats.api.names import TEMPLATE, Name
 from ggfmt.java.text import InvalidValueError, trim
 from ggfmt.options.releases import RELEASES, Metadata
 from ggfmt.options.spec import option
+from ggfmt.options.templates import OF_METADATA, find_other_marks, meant_keyword
 from ggfmt.options.value_types import ValueType
 
 ALL_TOKENS, KEY_COLUMNS = "alltokens", "primarykeycolumns"  # a map and a list of texts; all others are texts
@@ -170,13 +171,17 @@ class Template(ValueType[tuple[MetaColumn, ...]]):
 def _column(item: str) -> MetaColumn:
     parts = _ITEM.fullmatch(item)
     if parts is None:
-        raise InvalidValueError(f"cannot have the item `{item[:60]}`", _FORM, item)
+        raise InvalidValueError(f"cannot have the item `{item[:60]}`", *_correction(item))
     word, name, argument = parts.groups()
     keyword = KEYWORDS.get(word.lower())
     if keyword is None:
-        near = suggestion(word.lower(), KEYWORDS)
-        known = list_names(KEYWORDS)
-        help = f"keywords are {known}" + (f"; {near}" if near else "")
+        meant = meant_keyword(word, KEYWORDS, _meanings())
+        help = f"write `${{{meant}}}`" if meant else suggestion(word.lower(), KEYWORDS)
+        fixed = FIXED_NAMES.get(word.lower())
+        if fixed is not None:
+            other = meant_keyword(word, KEYWORDS, {}) or fixed
+            help = f"write {' or '.join(f'`${{{one}[{word}]}}`' for one in dict.fromkeys((fixed, other)))}"
+        help = help or f"keywords are {list_names(KEYWORDS)}"
         raise InvalidValueError(f"has the unknown keyword `{word}`", help, item)
     if keyword.refused:
         message = f"has the keyword `{word}`, which ggfmt does not write: {keyword.refused}"
@@ -191,6 +196,27 @@ def _column(item: str) -> MetaColumn:
         help = "leave out the brackets, or give the field a name"
         raise InvalidValueError(f"has `{item}` with an empty name", help, item)
     return MetaColumn(keyword.name, keyword.name if name is None else trim(name), argument)
+
+
+def _correction(item: str) -> tuple[str, str, str | None]:
+    """Return the help for an item of another form, the item, and what is certainly meant."""
+    bare = item.strip("\"'")
+    if bare != item:
+        return "remove the quotes", item, bare
+    for found, meant, is_certain in find_other_marks(item, KEYWORDS, _meanings()):
+        return (
+            f"write `${{{meant}}}`",
+            item,
+            f"${{{meant}}}" if is_certain and found[0] == item and meant in item.lower() else None,
+        )
+    named = meant_keyword(item, KEYWORDS, _meanings())
+    return f"write `${{{named}}}`" if named else _FORM, item, None
+
+
+def _meanings() -> dict[str, str]:
+    """Return the keywords here by their names in templates for names, and by the fixed fields of earlier releases."""
+    fixed = {name.replace("_", ""): keyword for name, keyword in FIXED_NAMES.items()}
+    return {**{there.lower(): here for here, there in OF_METADATA.items()}, **fixed}
 
 
 def template_option() -> tuple[MetaColumn, ...] | None:

@@ -105,9 +105,10 @@ class AddressSettings:
                 parsed = parse_message_template(text)
             except InvalidValueError as error:
                 raise refused(property, str(error), error.help) from None
-            within = list(NameTemplate(text, parsed).all())
+            template = NameTemplate(text, parsed)
+            within = list(template.all())
             of_one = (piece.keyword for piece in within if isinstance(piece, OfOperation) and property == TOPIC)
-            keyword = (of_one_operation(text) or next(of_one, None)) if by_transaction else None
+            keyword = (of_one_operation(template) or next(of_one, None)) if by_transaction else None
             if keyword is not None:
                 message = f"has `${{{keyword}}}`, which has no known value for the message of a transaction"
                 raise refused(property, message, f"set `gg.handler.{config.name}.mode=op`")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -162,11 +163,12 @@ LOOK_ALIKES = str.maketrans(
 )
 
 
-def meant(content: bytes) -> list[tuple[str, str]]:
-    """The properties of a file as its author means them: characters of UTF-8, look-alikes as those of ASCII, and no
-    comments behind values."""
+def meant(content: bytes, without: Collection[int | None] = ()) -> list[tuple[str, str]]:
+    """The properties of a file as its author means them, less those in some lines: characters of UTF-8, look-alikes as
+    those of ASCII, and no comments behind values."""
     entries = parse_properties(decode(content).text.translate(LOOK_ALIKES), "f").entries
-    return [(entry.key.lower(), trim(before_comment(entry))) for entry in entries]
+    kept = (e for e in entries if not any(e.line <= (line or 0) <= e.line + len(e.continued) for line in without))
+    return [(entry.key.lower(), trim(before_comment(entry))) for entry in kept]
 
 
 def check_fixes(content: bytes) -> tuple[bytes, bytes]:
@@ -183,7 +185,9 @@ def check_fixes(content: bytes) -> tuple[bytes, bytes]:
 def test_safe_fixes_of_the_corpus_keep_all_values(path: Path) -> None:
     content = path.read_bytes()
     safe, _ = check_fixes(content)
-    before, after = meant(content), meant(safe)
+    # The fix of a backslash changes the value to what is meant.
+    lines = {finding.span.line for finding in lint(content, "f") if finding.code in ("GG108", "GG150")}
+    before, after = meant(content, lines), meant(safe, lines)
     assert [value for _, value in before] == [value for _, value in after]
     renamed = any(finding.code == "GG102" for finding in lint(content, "f"))
     assert renamed or before == after

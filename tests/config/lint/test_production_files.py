@@ -15,6 +15,7 @@ import pytest
 from places import LINT
 
 from ggfmt.config.handlers import read_configuration
+from ggfmt.config.lint.fix import fix_file
 from ggfmt.config.lint.reading import Rules, lint
 from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic
@@ -69,6 +70,7 @@ gg.handler.k.blockingSend=FALSE
 gg.log=log4j
 gg.classpath=dirprm:/opt/kafka/libs/*
 """
+NO_FORMAT = KAFKA.replace("gg.handler.k.format=json\n", "")
 CONNECT = """\
 gg.handlerlist=kc
 gg.handler.kc.type=kafkaconnect
@@ -146,7 +148,7 @@ MISTAKES: list[tuple[str, str, str]] = [
     (FILE_WRITER, f"{W}format=«binary»", "does not write"),
     (FILE_WRITER, f"{W}format=«sequencefile»", "does not write"),
     (FILE_WRITER, f"{W}format.metaColumnsTemplate=${{objectname}},«${{optyp}}»", "optype"),
-    (FILE_WRITER, f"{W}format.metaColumnsTemplate=${{objectname}},«optype»", "${keyword[field]}"),
+    (FILE_WRITER, f"{W}format.metaColumnsTemplate=${{objectname}},«optype»", "write `${optype}`"),
     (FILE_WRITER, f"{W}format.metaColumnsTemplate=${{objectname}},«${{token}}»", "ARGUMENT"),
     (FILE_WRITER, f"{W}format.metaColumnsTemplate=${{optype[a]}},«${{position[a]}}»", "a different name"),
     (FILE_WRITER, f"«{W}format.metaColumnTemplate»=${{optype}}", "metaColumnsTemplate"),
@@ -184,6 +186,14 @@ MISTAKES: list[tuple[str, str, str]] = [
     (TEXT, "gg.handler.files.format.lineDelimiter=«\\n»", "CDATA"),
     (TEXT, "gg.handler.files.format.lineDelimiter=«CDATA(\\n)»", "CDATA["),
     (TEXT, 'gg.handler.files.format.insertOpKey=«"I"»', "quotes"),
+    (TEXT, "gg.handler.files.format.insertOpKey=«T»", "truncateOpKey default"),
+    (TEXT, "gg.handler.files.format.updateOpKey=«I»", "equal insertOpKey"),
+    (KAFKA, "gg.handler.k.format.deleteOpKey=X\ngg.handler.k.format.truncateOpKey=«CDATA[X]»", "equal deleteOpKey"),
+    (KAFKA, "«gg.handler.k.format.insertOpKey=»", "empty"),
+    (CONNECT, "gg.handler.kc.insertOpKey=«U»", "updateOpKey default"),
+    (PROXY, "gg.handler.rest.deleteOpKey=«T»", "truncateOpKey default"),
+    (FILE_WRITER, f"{W}format.updateOpKey=«D»", "deleteOpKey"),
+    (HDFS, "gg.handler.h.format.deleteOpKey=«I»", "insertOpKey"),
     (TEXT, "gg.handler.files.format.fieldDelimiter=«||»", "one character"),
     (TEXT, "gg.handler.files.format.fieldDelimiter=«\\\\u0001»", "\\u0001"),
     (TEXT, "gg.handler.files.format.encoding=«UTF8x»", "UTF8"),
@@ -193,6 +203,11 @@ MISTAKES: list[tuple[str, str, str]] = [
         "gg.eventhandler.parquet.pathMappingTemplate=x\ngg.handler.files.format=«delimitedtext»", "avro_row_ocf"),
     (TEXT, "«gg.contentreplacestring2»=x", "gg.contentreplaceregex2"),
     (TEXT, "gg.handler.files.fileRollInterval=«7 m»", "one number"),
+    (TEXT, "gg.handler.files.format.nullValueRepresentation=«\\N»", "Java drops"),
+    (TEXT, "gg.contentreplaceregex=[a-z]«\\d\\.»\ngg.contentreplacestring=x", "Java drops"),
+    (TEXT, "gg.handler.files.stateFileDirectory=C:«\\ogg\\new»", "Java drops"),
+    (TEXT, "gg.handler.files.pathMappingTemplate=out«\\text»", "control character"),
+    (TEXT, "gg.handler.files.pathMappingTemplate=./dirout/«$tableName»", "write `${tableName}`"),
     # Kafka
     (KAFKA, "gg.handler.k.mode=tx\ngg.handler.k.topicMappingTemplate=«${tableName}»", "mode=op"),
     (KAFKA, "gg.handler.k.topicMappingTemplate=«${tablName}»", "tableName"),
@@ -204,6 +219,25 @@ MISTAKES: list[tuple[str, str, str]] = [
     (KAFKA, "«gg.handler.k.eventHandler»=x", "filewriter"),
     (KAFKA, "gg.handler.k.type=«kafkas»", "kafka"),
     (KAFKA, "«gg.hanlder.k.mode»=op", "gg.handler.k.mode"),
+    (NO_FORMAT, "«gg.handler.k.format.json»", "gg.handler.k.format=json"),
+    (NO_FORMAT, "«gg.handler.k.format.avro_row=»", "gg.handler.k.format=avro_row"),
+    (KAFKA, "gg.handler.k.format=«parquet»", "gg.eventhandler.parquet.type=parquet gg.handler.k.format=avro_row_ocf"),
+    (KAFKA, "gg.handler.k.format=«ORC»", "gg.eventhandler.orc.type=orc"),
+    (KAFKA, "gg.handler.k.type=«s3»", "gg.handler.k.type=filewriter gg.handler.k.eventHandler=s3"),
+    (KAFKA, "gg.handler.k.type=«Parquet»", "gg.handler.k.eventHandler=parquet"),
+    (KAFKA, "gg.handler.k.type=«hive»", "gg.handler.k.type=hdfs"),
+    (KAFKA, "«gg.handler.name»=kafka", "gg.handler.k.type"),
+    (KAFKA, "«gg.handler.type»=kafka", "gg.handler.k.type"),
+    (KAFKA, "«gg.handler.k»=kafka", "gg.handler.k.type"),
+    (KAFKA, "«gg.handler.mode»=op", "gg.handler.k.mode"),
+    (KAFKA, "«gg.handler.topicMappingTemplate»=x", "gg.handler.k.topicMappingTemplate"),
+    (TEXT, "gg.handler.files.format.encoding=«UTF-8-BOM»", "`UTF-8` bom=efbbbf"),
+    (TEXT, "gg.handler.files.format.encoding=«ANSI»", "windows-1252"),
+    (TEXT, "gg.handler.files.format.encoding=«ZHS16GBK»", "`GBK`"),
+    (TEXT, "gg.handler.files.format.encoding=«AL32UTF8»", "`UTF-8`"),
+    (TEXT, "gg.handler.files.format.encoding=«we8iso8859p15»", "`ISO-8859-15`"),
+    (TEXT, "gg.handler.files.format.encoding=«ZHT16MSWIN950»", "`x-windows-950`"),
+    (TEXT, "gg.handler.files.format.encoding=«utf8mb4»", "`UTF-8`"),
     # Kafka Connect, HDFS and REST Proxy
     (CONNECT, "gg.handler.kc.messageFormatting=«rows»", "row op"),
     (CONNECT, "gg.handler.kc.oracleNumberScale=«40»", "38"),
@@ -268,6 +302,14 @@ def test_a_planted_mistake_is_found_where_it_is(base: str, change: str, words: s
     assert len(others) <= 2, [str(item) for item in others]
 
 
+@pytest.mark.parametrize(
+    "line", ["gg.handler.k.format.json", "gg.handler.k.format.json=", "gg.handler.k.format.json ="]
+)
+def test_a_format_without_its_sign_is_fixed(line: str) -> None:
+    text = KAFKA.replace("gg.handler.k.format=json", line)
+    assert fix_file(text.encode(), "f").content.decode() == KAFKA
+
+
 @pytest.mark.parametrize(("base", "name", "key"), _LACKING)
 def test_what_is_required_and_lacks_is_found_at_the_type(base: str, name: str, key: str) -> None:
     lines = [line for line in base.splitlines() if f".{name}=" not in line or "eventhandler" in line]
@@ -275,6 +317,54 @@ def test_what_is_required_and_lacks_is_found_at_the_type(base: str, name: str, k
     (finding,) = (item for item in found if item.code == "GG109")
     assert name in finding.message
     assert finding.span.source is not None and finding.span.source.startswith(key)
+
+
+@pytest.mark.parametrize("base", [FILE_WRITER, TEXT, KAFKA, CONNECT, HDFS + "gg.classpath=/etc/hadoop/conf\n", PROXY])
+def test_a_handler_without_a_type_is_found(base: str) -> None:
+    name = base.partition("\n")[0].partition("=")[2].partition(",")[0]
+    text = re.sub(rf"gg\.handler\.{name}\.type=.*\n", "", base)
+    first = next(number for number, line in enumerate(text.splitlines(), 1) if line.startswith(f"gg.handler.{name}."))
+    places = {
+        (item.span.line, item.code) for item in named(lint(text.encode(), "f"), f"gg.handler.{name}.type missing")
+    }
+    assert (first, "GG109") in places
+
+
+def test_the_type_that_is_missing_is_the_one_that_has_all_properties() -> None:
+    text = TEXT.replace("gg.handler.files.type=filewriter\n", "")
+    (finding,) = (item for item in lint(text.encode(), "f") if item.code == "GG109")
+    assert finding.help == "add `gg.handler.files.type=filewriter`"
+    empty = lint(TEXT.replace("type=filewriter", "type=").encode(), "f")
+    assert [str(item.span) for item in named(empty, "gg.handler.files.type empty")] == ["f:2:1"]
+
+
+def test_a_handler_for_ggfmt_alone_needs_no_type() -> None:
+    text = "gg.handlerlist=h\ngg.handler.h.format=json\ngg.handler.h.format.metaColumnsTemplate=${optype}\n"
+    assert lint(text.encode(), "f") == ()
+
+
+def test_a_type_on_a_block_that_is_not_listed() -> None:
+    text = KAFKA.replace("gg.handler.k.type", "gg.handler.kk.type")
+    (finding,) = named(lint(text.encode(), "f"), "gg.handler.kk.type listed")
+    assert (str(finding.span), finding.help) == ("f:2:1", "did you mean `gg.handler.k.type`?")
+    other = KAFKA.replace("gg.handler.k.type", "gg.handler.other.type")
+    assert len(list(named(lint(other.encode(), "f"), "gg.handler.other.type listed"))) == 1
+    assert not list(named(lint(f"{KAFKA}gg.handler.other.type=hdfs\n".encode(), "f"), "listed"))
+
+
+@pytest.mark.parametrize(
+    "key", ["jvm.bootoptions", "javawriter.bootoptions", "gg.classpath", "gg.log.level", "goldengate.userexit.writers"]
+)
+def test_a_key_of_the_process_that_is_given_twice(key: str) -> None:
+    text = f"{key}=a\n{KAFKA.replace('gg.classpath', '# ')}{key}=b\n"
+    line = len(text.splitlines())
+    (finding,) = (item for item in lint(text.encode(), "f") if item.code == "GG107")
+    assert (str(finding.span), finding.span.length) == (f"f:{line}:1", len(key))
+    assert finding.message == f"`{key}` was given before, in line 1"
+    assert fix_file(text.encode(), "f").content == text.encode()
+    assert fix_file(text.encode(), "f", unsafe=True).content.decode() == text.partition("\n")[2]
+    same = lint(text.replace("=b", "=a").encode(), "f")
+    assert [item.severity for item in same if item.code == "GG128"] == [Severity.NOTE]
 
 
 def test_there_are_as_many_mistakes_as_promised() -> None:

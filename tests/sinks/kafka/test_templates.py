@@ -314,7 +314,7 @@ def test_settings_can_be_sent_to_tasks() -> None:
         ("${concat[a]}", "`${concat}`, which"),
         ("${UUID}", "`${uuid}`, which"),
         ("${toLowerCase[${opType}]}", "`${opType}`, which"),
-        ("${insertCount}", "no keyword `${insertCount}`"),
+        ("${insertCount}", "`${insertCount}`, which counts the operations of a file"),
         ("${something}", "no keyword `${something}`"),
         ("a${null}", "beside something else"),
         ("${toLowerCase[${null}]}", "beside something else"),
