@@ -1,0 +1,91 @@
+"""The corpus of handler files: right files are left alone, mistakes are found where they are, and their fixes mend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from handler_files import Mistake, mistakes, right_files
+
+from ggfmt.config.handlers import read_configuration
+from ggfmt.config.lint.fix import fix_file
+from ggfmt.config.lint.reading import lint
+from ggfmt.config.properties import decode, parse_properties
+from ggfmt.diagnostics.codes import Severity
+from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic
+
+HERE = Path(__file__).parent
+RIGHT = list(right_files(HERE / "right_files.txt"))
+MISTAKES = list(mistakes(HERE / "mistakes.txt"))
+OF_RUN = frozenset(f"GG{number}" for number in (105, 124, 127, 136, 138, 145, 146, 411, 515))
+
+
+def problems(content: bytes, for_run: bool = False) -> list[Diagnostic]:
+    """The errors and warnings of a file, without those of a run unless `for_run`."""
+    found = (item for item in lint(content, "f") if item.severity is not Severity.NOTE)
+    return [item for item in found if for_run or item.code not in OF_RUN]
+
+
+def entries(content: bytes) -> list[tuple[str, str]]:
+    return [(entry.key, entry.value) for entry in parse_properties(decode(content).text, "f").entries]
+
+
+def of_mistake(mistake: Mistake, found: list[Diagnostic]) -> Iterator[Diagnostic]:
+    """The findings that have the words of a mistake and touch its place."""
+    end = mistake.column + mistake.length
+    for item in found:
+        text, span = f"{item.severity.value} {item.message} {item.help}", item.span
+        touches = span.column is not None and span.column < end and span.column + span.length > mistake.column
+        if span.line == mistake.line and touches and all(word in text for word in mistake.words):
+            yield item
+
+
+@pytest.mark.parametrize("content", [pytest.param(content, id=title) for title, content in RIGHT])
+def test_a_right_file_is_left_alone(content: bytes) -> None:
+    assert [str(item) for item in problems(content)] == []
+
+
+def test_there_are_as_many_files_as_promised() -> None:
+    assert len({content for _, content in RIGHT}) >= 100
+    assert len({mistake.text for mistake in MISTAKES}) >= 160
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.title)
+def test_a_mistake_is_found_where_it_is_and_its_fix_mends_the_file(mistake: Mistake) -> None:
+    content = mistake.text.encode()
+    found = problems(content)
+    findings = list(of_mistake(mistake, found))
+    assert findings, [str(item) for item in found]
+    assert len([item for item in found if item.span.line != mistake.line]) <= 2, [str(item) for item in found]
+    if mistake.mended is not None:
+        assert [str(item) for item in problems(mistake.mended.encode())] == []
+        return
+    assert any(item.fix is not None or item.rewrite for item in findings)
+    fixed = fix_file(content, "f", unsafe=True).content
+    assert [str(item) for item in problems(fixed)] == []
+    lines = mistake.text.splitlines(keepends=True)
+    others = entries("".join(lines[: mistake.line - 1] + lines[mistake.line :]).encode())
+    changed = entries(fixed)
+    assert len(changed) - len(others) in (0, 1)
+    assert [entry for entry in changed if entry in others] == others
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(pytest.param(content, id=title) for title, content in RIGHT),
+        *(pytest.param(mistake.text.encode(), id=mistake.title) for mistake in MISTAKES),
+    ],
+)
+def test_the_check_and_the_run_agree(content: bytes, tmp_path: Path) -> None:
+    """A file without problems for a run is read, and what a run refuses has a problem of the same code."""
+    file = tmp_path / "f.properties"
+    file.write_bytes(content)
+    refused: set[str] = set()
+    try:
+        read_configuration([str(file)])
+    except ConfigurationError as error:
+        refused = {item.code for item in error.diagnostics if item.severity is Severity.ERROR}
+        assert refused
+    assert refused <= {item.code for item in problems(content, for_run=True)}
