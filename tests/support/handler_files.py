@@ -10,18 +10,21 @@ of the marked line, `!` alone removes it. Without them, the fix of ggfmt mends t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 _SECTION = re.compile(r"^=== (.*)\n", re.MULTILINE)
+_MARKS = re.compile("[«»]")
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """A file with a mistake: the place of it, words of its finding, and the mended file if ggfmt has no fix."""
+    """A right file, the lines that spoil it, and what comes of them: the place of the mistake, words of its finding,
+    and the mended file if ggfmt has no fix."""
 
-    title: str
+    base: tuple[str, ...]
+    change: tuple[str, ...]
     text: str
     line: int
     column: int
@@ -48,37 +51,41 @@ def right_files(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def mistakes(path: Path) -> Iterator[Mistake]:
-    for title, section in sections(path):
+    for _, section in sections(path):
         base, _, blocks = section.partition("---\n")
         for block in filter(None, blocks.strip("\n").split("\n\n")):
-            yield _planted(title, base.splitlines(), block.splitlines())
+            yield _mistake(tuple(base.splitlines()), block.splitlines())
 
 
-def _planted(title: str, lines: list[str], block: list[str]) -> Mistake:
-    lines = list(lines)
-    words, mended = [], None
-    for line in block:
-        if line.startswith("? "):
-            words = line[2:].split(" ")
-        elif line.startswith("!"):
-            mended = line[2:]
-        else:
-            key = re.sub("[«»]", "", line).partition("=")[0]
-            places = [number for number, other in enumerate(lines) if other.partition("=")[0] == key]
-            if places:
-                lines[places[0]] = line
-            else:
-                lines.append(line.removeprefix("+"))
+def planted(lines: Iterable[str], change: Iterable[str]) -> list[str]:
+    """The lines of a file after a change, each line in place of the one with its key, or at the end."""
+    result = list(lines)
+    for line in change:
+        key = _MARKS.sub("", line).partition("=")[0]
+        place = next((number for number, other in enumerate(result) if other.partition("=")[0] == key), len(result))
+        result[place : place + 1] = [line.removeprefix("+")]
+    return result
+
+
+def _mistake(base: tuple[str, ...], block: list[str]) -> Mistake:
+    change = [line for line in block if line[0] not in "?!"]
+    words, rest = next(line[2:].split(" ") for line in block if line[0] == "?"), block[-1]
+    lines = planted(base, change)
     number = next(number for number, line in enumerate(lines) if "«" in line)
     start, end = lines[number].index("«"), lines[number].index("»") - 1
-    planted = [re.sub("[«»]", "", line) for line in lines]
-    right = None if mended is None else [*planted[:number], *([mended] if mended else []), *planted[number + 1 :]]
+    lines = [_MARKS.sub("", line) for line in lines]
+    mended = [*lines[:number], *filter(None, [rest[2:]]), *lines[number + 1 :]] if rest[0] == "!" else None
     return Mistake(
-        f"{title}: {planted[number]}",
-        "\n".join(planted) + "\n",
+        base,
+        tuple(_MARKS.sub("", line) for line in change),
+        _joined(lines),
         number + 1,
         start + 1,
         end - start,
         tuple(words),
-        None if right is None else "\n".join(right) + "\n",
+        None if mended is None else _joined(mended),
     )
+
+
+def _joined(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 
 import pytest
-from handler_files import Mistake, mistakes, right_files
+from handler_files import Mistake, mistakes, planted, right_files
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import examples
 
 from ggfmt.config.handlers import read_configuration
 from ggfmt.config.lint.fix import fix_file
@@ -51,7 +55,7 @@ def test_there_are_as_many_files_as_promised() -> None:
     assert len({mistake.text for mistake in MISTAKES}) >= 160
 
 
-@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.title)
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.change[-1])
 def test_a_mistake_is_found_where_it_is_and_its_fix_mends_the_file(mistake: Mistake) -> None:
     content = mistake.text.encode()
     found = problems(content)
@@ -75,7 +79,7 @@ def test_a_mistake_is_found_where_it_is_and_its_fix_mends_the_file(mistake: Mist
     "content",
     [
         *(pytest.param(content, id=title) for title, content in RIGHT),
-        *(pytest.param(mistake.text.encode(), id=mistake.title) for mistake in MISTAKES),
+        *(pytest.param(mistake.text.encode(), id=mistake.change[-1]) for mistake in MISTAKES),
     ],
 )
 def test_the_check_and_the_run_agree(content: bytes, tmp_path: Path) -> None:
@@ -89,3 +93,26 @@ def test_the_check_and_the_run_agree(content: bytes, tmp_path: Path) -> None:
         refused = {item.code for item in error.diagnostics if item.severity is Severity.ERROR}
         assert refused
     assert refused <= {item.code for item in problems(content, for_run=True)}
+
+
+OF_ONE_FILE = [list(group) for _, group in groupby(MISTAKES, key=lambda mistake: mistake.base)]
+
+
+@given(st.sampled_from(OF_ONE_FILE).flatmap(lambda group: st.lists(st.sampled_from(group), min_size=2, max_size=6)))
+@examples(100)
+def test_the_fixes_of_several_mistakes_change_nothing_else(chosen: list[Mistake]) -> None:
+    lines = list(chosen[0].base)
+    for mistake in chosen:
+        lines = planted(lines, mistake.change)
+    content = "".join(f"{line}\n" for line in lines).encode()
+    keys = {line.removeprefix("+").partition("=")[0] for mistake in chosen for line in mistake.change}
+    found = lint(content, "f")
+    for unsafe in (False, True):
+        mended = [item for item in found if item.fix is not None or (unsafe and item.rewrite)]
+        fixed = fix_file(content, "f", unsafe=unsafe)
+        assert fix_file(fixed.content, "f", unsafe=unsafe).content == fixed.content
+        left = {(item.code, item.message) for item in fixed.findings}
+        assert [str(item) for item in mended if (item.code, item.message) in left] == []
+        touched = keys | {lines[(item.span.line or 1) - 1].partition("=")[0] for item in mended}
+        kept = [entry for entry in entries(content) if entry[0] not in touched]
+        assert [entry for entry in entries(fixed.content) if entry[0] not in touched] == kept
