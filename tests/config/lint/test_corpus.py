@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 
 import pytest
-from handler_files import Mistake, mistakes, planted, right_files
+from handler_files import Mistake, mistakes, planted, right_files, sections
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import examples
@@ -22,6 +22,7 @@ from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic
 HERE = Path(__file__).parent
 RIGHT = list(right_files(HERE / "right_files.txt"))
 MISTAKES = list(mistakes(HERE / "mistakes.txt"))
+BASES = {title: section.partition("---\n")[0] for title, section in sections(HERE / "mistakes.txt")}
 OF_RUN = frozenset(f"GG{number}" for number in (105, 124, 127, 136, 138, 145, 146, 411, 515))
 
 
@@ -50,9 +51,34 @@ def test_a_right_file_is_left_alone(content: bytes) -> None:
     assert [str(item) for item in problems(content)] == []
 
 
+@pytest.mark.parametrize("release", ["12.3.2", "19.1", "21", "23", "26"])
+@pytest.mark.parametrize("title", ["files", "kafka", "text"])
+def test_a_file_that_is_right_in_several_releases_is_left_alone(title: str, release: str) -> None:
+    template = "gg.handler.files.format.metaColumnsTemplate=${optype}\n" if title == "text" else ""
+    content = f"{BASES[title]}{template}ggfmt.compatibility={release}\n".encode()
+    assert [str(item) for item in problems(content, for_run=True)] == []
+
+
+@pytest.mark.parametrize(
+    ("title", "type", "name"),
+    [
+        *(("files", "gg.handler.fw.type", f"{name}Template") for name in ("pathMapping", "fileNameMapping")),
+        ("files", "gg.handler.fw.type", "stateFileDirectory"),
+        *(("kafka", "gg.handler.k.type", f"{name}MappingTemplate") for name in ("topic", "key")),
+        *(("connect", "gg.handler.kc.type", name) for name in ("kafkaProducerConfigFile", "keyMappingTemplate")),
+        ("proxy", "gg.handler.rest.type", "postDataUrl"),
+    ],
+)
+def test_what_is_required_and_lacks_is_found_at_the_type(title: str, type: str, name: str) -> None:
+    lines = [line for line in BASES[title].splitlines() if f".{name}=" not in line or "eventhandler" in line]
+    (finding,) = (item for item in problems("\n".join(lines).encode()) if item.code == "GG109")
+    assert name in finding.message
+    assert finding.span.source is not None and finding.span.source.startswith(type)
+
+
 def test_there_are_as_many_files_as_promised() -> None:
-    assert len({content for _, content in RIGHT}) >= 100
-    assert len({mistake.text for mistake in MISTAKES}) >= 160
+    assert len({content for _, content in RIGHT}) >= 130
+    assert len({mistake.text for mistake in MISTAKES}) >= 260
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.change[-1])
@@ -114,5 +140,8 @@ def test_the_fixes_of_several_mistakes_change_nothing_else(chosen: list[Mistake]
         left = {(item.code, item.message) for item in fixed.findings}
         assert [str(item) for item in mended if (item.code, item.message) in left] == []
         touched = keys | {lines[(item.span.line or 1) - 1].partition("=")[0] for item in mended}
-        kept = [entry for entry in entries(content) if entry[0] not in touched]
-        assert [entry for entry in entries(fixed.content) if entry[0] not in touched] == kept
+        before, after = entries(content), entries(fixed.content)
+        kept = [entry for entry in before if entry[0] not in touched]
+        known = {key for key, _ in before} - touched
+        assert [entry for entry in after if entry[0] in known] == kept
+        assert len(after) <= len(before)
