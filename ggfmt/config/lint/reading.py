@@ -55,7 +55,7 @@ from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Format
 from ggfmt.java.text import InvalidValueError, trim, visible
 from ggfmt.options.releases import is_later, manual_name
-from ggfmt.options.templates import KEYWORDS
+from ggfmt.options.templates import KEYWORDS, UNKNOWN_VALUES
 from ggfmt.options.value_types import Replacements
 
 ALL = "ALL"
@@ -136,10 +136,11 @@ _MAX_BLOCKS = 10  # blocks of prose in a file; the last finding is for all furth
 # that start many and end none.
 _STATEMENT = re.compile(r"\{%-?\s{0,9}\w[^\n]{0,200}?%\}|%\{~?\s{0,9}(?:if|else|endif|for|endfor)\b[^}\n]{0,200}\}")
 _VALUE = re.compile(r"\{\{[^{}\n]+\}\}")
-_VARIABLE = re.compile(r"\$\{[^{}\s]+\}")
+_LINE = re.compile(r"\$\{[^{}\s]+\}")  # at its start: filled in, or the rest of a value that lacks a `\` at its end
 
-# A line that starts with `${...}`: filled in, or the rest of a value whose line lacks the `\` at its end.
-_LINE = re.compile(r"\$\{[^{}\s]+\}")
+# No program fills in a keyword of GoldenGate, but perhaps `env` and the like.
+_KEYWORD = re.compile(rf"\$\{{(?i:{'|'.join(name for name in KEYWORDS if name not in UNKNOWN_VALUES)})[\[}}]")
+_VARIABLE = re.compile(f"(?!{_KEYWORD.pattern}){_LINE.pattern}")
 
 # Keys whose values contain `${...}` of GoldenGate itself, or of a Java replacement.
 _OWN_TEMPLATE = re.compile(r"template|partitioner|replacestring", re.IGNORECASE)
@@ -200,14 +201,9 @@ class Template:
 def check_broken_values(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
     """Yield GG101 for lines that start with a keyword of templates: they belong to the value above."""
     for entry in entries:
-        if _starts_with_keyword(entry):
+        if _KEYWORD.match(entry.key):
             message = "the line starts with a keyword of templates, which is not a key"
             yield Diagnostic("GG101", message, entry.key_span, "put a `\\` at the end of the line above")
-
-
-def _starts_with_keyword(entry: Entry) -> bool:
-    match = _LINE.match(entry.key)
-    return match is not None and re.split(r"[\[}]", match[0][2:])[0].lower() in map(str.lower, KEYWORDS)
 
 
 def find_template(entries: Sequence[Entry]) -> Template | None:
@@ -233,7 +229,7 @@ def _place(entry: Entry) -> tuple[str, bool] | None:
     line = f"{entry.key}{entry.separator}{entry.value}"
     statement = _STATEMENT.search(line) or _VALUE.match(line)
     if statement is None and (started := _LINE.match(line)):
-        return None if _starts_with_keyword(entry) else (f"`{started[0]}`", False)
+        return None if _KEYWORD.match(line) else (f"`{started[0]}`", False)
     if statement is None and is_sentence(entry):
         return None
     place = statement or _VALUE.search(line) or _VARIABLE.search(entry.key)
