@@ -30,6 +30,47 @@ QUESTIONS = [
         "explain treatAllColumnsAsStrings",
         "true false json avro_row",
     ),
+    (
+        "Changes of one row arrive out of order. How do messages get the key of the row?",
+        "explain keyMappingTemplate",
+        "kafka kafkaconnect 12.3 ${primaryKeys} ${null}",
+    ),
+    (
+        "Why is a whole transaction one message, and how do I get one per operation?",
+        "explain mode",
+        "op tx operation transaction kafka hdfs !arcion",
+    ),
+    (
+        "Which properties does the Kafka handler have, and which must I set?",
+        "options kafka",
+        "topicMappingTemplate keyMappingTemplate kafkaProducerConfigFile schemaTopicName blockingSend required",
+    ),
+    (
+        "Where do I name the brokers?",
+        "explain kafkaProducerConfigFile",
+        "kafka kafkaconnect kafka-producer-default.properties",
+    ),
+    ("Does a send wait for the broker?", "explain blockingSend", "kafka true false"),
+    (
+        "The File Writer asks for a state directory. What is it?",
+        "explain stateFileDirectory",
+        "filewriter required directory",
+    ),
+    (
+        "Which properties does the File Writer have?",
+        "options filewriter",
+        "pathMappingTemplate fileNameMappingTemplate stateFileDirectory maxFileSize inactivityRollInterval required",
+    ),
+    (
+        "Which codecs can Parquet have?",
+        "explain gg.eventhandler.parquet.compressionCodec",
+        "GZIP LZO SNAPPY UNCOMPRESSED default !ZLIB",
+    ),
+    (
+        "What must I set to load files into S3?",
+        "options s3",
+        "region bucketMappingTemplate pathMappingTemplate accessKeyId secretKey proxyServer required",
+    ),
 ]
 
 

@@ -366,7 +366,9 @@ def test_a_setting_for_a_handler_that_is_not_listed(read: Read) -> None:
 
 def test_keys_outside_our_scope_are_accepted_in_silence(read: Read) -> None:
     keys = [re.sub("<.*>", "x", spec.name) for spec in PROCESS.own]
-    assert told(read, k("\n".join(["gg.handler.k.type=hdfs", *(f"{key}=1" for key in keys if key != "gg.target")]))) == []
+    assert (
+        told(read, k("\n".join(["gg.handler.k.type=hdfs", *(f"{key}=1" for key in keys if key != "gg.target")]))) == []
+    )
 
 
 @pytest.mark.parametrize("rest", ["format.prettyprint", "Format.PRETTYPRINT", "FORMAT.PrettyPrint"])
