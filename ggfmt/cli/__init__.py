@@ -10,42 +10,45 @@ import errno
 import sys
 import traceback
 from collections.abc import Sequence
-from copy import copy
+from functools import cache
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from ggfmt import logs, signals
-from ggfmt.cli import completion, data_commands, reference, typer_commands, validate
+from ggfmt.cli import completion, typer_commands
 from ggfmt.cli.completion import PROGRAM
 from ggfmt.cli.output import Failure, emit, emit_findings, emit_json, guarded_output, run_with_json_errors, wants_json
 from ggfmt.diagnostics.diagnostic import AFTER_COMMIT, DONE, READER_GONE, STOPPED, Diagnostic, GgfmtError
 from ggfmt.out_of_memory import is_out_of_memory
 
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
-    context_settings=typer_commands.HELP,
-    help=typer_commands.usage_first(
-        (
-            "ggfmt init json -o json.properties",
-            "ggfmt run changes/ -c json.properties -o out",
-            "ggfmt explain pkUpdateHandling",
-            "ggfmt docs",
-        ),
-        ("Change files in, the messages of a GoldenGate for Big Data handler out.",),
-    ),
+# The commands in the order of the help, each with its module: a call imports that of its command alone.
+_MODULES = {
+    **dict.fromkeys(("run", "consolidate", "preview", "schema", "verify", "compare", "report"), "data_commands"),
+    "validate-config": "validate",
+    **dict.fromkeys(("options", "explain", "init", "formats"), "reference"),
+    "doctor": "data_commands",
+    **dict.fromkeys(("docs", "samples"), "reference"),
+}
+_BARE = ("formats", "doctor", "docs", "samples")  # without arguments, they do not show their help
+_CALLS = (
+    "ggfmt init json -o json.properties",
+    "ggfmt run changes/ -c json.properties -o out",
+    "ggfmt explain pkUpdateHandling",
+    "ggfmt docs",
 )
+_ABOUT = "Change files in, the messages of a GoldenGate for Big Data handler out."
 
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(reference.print_version())
+        from ggfmt.cli.reference import print_version
+
+        typer.echo(print_version())
         raise typer.Exit
 
 
-@app.callback()
 def common(
     log_level: typer_commands.LogLevel = None,
     log_format: typer_commands.LogFormat = None,
@@ -59,39 +62,34 @@ def common(
     typer_commands.set_up_log(log_level, log_format, verbose, quiet)
 
 
-for command in (
-    data_commands.run,
-    data_commands.consolidate,
-    data_commands.preview,
-    data_commands.schema,
-    data_commands.verify,
-    data_commands.compare,
-    data_commands.report,
-    validate.validate_config,
-    reference.options,
-    reference.explain,
-    reference.init,
-):
-    typer_commands.register(app, command)
-typer_commands.register(app, reference.formats, bare=True)
-typer_commands.register(app, data_commands.doctor, bare=True)
-typer_commands.register(app, reference.docs, bare=True)
-typer_commands.register(app, reference.samples, bare=True)
+@cache
+def make_app(*names: str) -> typer.Typer:
+    """Return the app with these commands: typer builds every command of an app."""
+    made = typer.Typer(
+        no_args_is_help=True,
+        rich_markup_mode="markdown",
+        pretty_exceptions_enable=False,
+        context_settings=typer_commands.HELP,
+        help=typer_commands.usage_first(_CALLS, (_ABOUT,)),
+    )
+    made.callback()(common)
+    for name in names:
+        command = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name.replace("-", "_"))
+        typer_commands.register(made, command, bare=name in _BARE)
+    return made
 
 
 def app_for(arguments: Sequence[str]) -> typer.Typer:
-    """Return the app with only the command that the first argument names: typer builds every command of an app."""
-    first = arguments[0] if arguments else ""
-    called = [
-        each
-        for each in app.registered_commands
-        if each.callback and typer_commands.command_name(each.callback) == first
-    ]
-    if not called and list(arguments) not in (["-V"], ["--version"]):
-        return app
-    alone = copy(app)
-    alone.registered_commands = called
-    return alone
+    """Return the app with the command that the first argument names, or with all."""
+    if list(arguments) in (["-V"], ["--version"]):
+        return make_app()
+    return make_app(arguments[0]) if arguments and arguments[0] in _MODULES else make_app(*_MODULES)
+
+
+def __getattr__(name: str) -> typer.Typer:
+    if name == "app":
+        return make_app(*_MODULES)
+    raise AttributeError(name)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -177,8 +177,6 @@ def line_of(key: str, value: str) -> str:
 
 def parse_properties(text: str, file: str, first_line: int = 1, as_java: bool = False) -> ParsedProperties:
     """Return the entries of a text; GG108 for malformed escapes. `as_java`: a file in UTF-8, read as ISO-8859-1."""
-    import javaproperties  # it loads an HTTP client, which no worker needs
-
     entries: list[Entry] = []
     diagnostics: list[Diagnostic] = []
     comments: list[Comment] = []
@@ -192,8 +190,11 @@ def parse_properties(text: str, file: str, first_line: int = 1, as_java: bool = 
         try:
             if logical.text:
                 entries.append(_entry(logical, file, as_java))
-        except javaproperties.InvalidUEscapeError:
-            diagnostics += _bad_escapes(logical, file)
+        except ValueError:
+            malformed = list(_bad_escapes(logical, file))
+            if not malformed:
+                raise
+            diagnostics += malformed
     comments += [line.comment(range(0)) for line in waiting]
     return ParsedProperties(tuple(entries), tuple(diagnostics), tuple(comments))
 
@@ -253,9 +254,8 @@ def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
 
 
 def _entry(logical: _LogicalLine, file: str, as_java: bool) -> Entry:
-    """Return the property of a line. Raises: InvalidUEscapeError for a malformed escape."""
-    from javaproperties import unescape
-
+    """Return the property of a line. Raises: ValueError for a malformed escape."""
+    unescape = _unescape if "\\" in logical.text else str
     key_end, value_start = logical.separator()
     first = logical.natural[0]
     column = logical.first_line_column(0)
@@ -282,6 +282,12 @@ def _entry(logical: _LogicalLine, file: str, as_java: bool) -> Entry:
         secret=secret,
         misread=misread,
     )
+
+
+def _unescape(text: str) -> str:
+    from javaproperties import unescape  # it loads an HTTP client, which few files need
+
+    return unescape(text)
 
 
 def _bad_escapes(logical: _LogicalLine, file: str) -> Iterator[Diagnostic]:

@@ -7,7 +7,7 @@ declared in Python, and are not repeated there.
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
@@ -201,27 +201,43 @@ def _kind(values: str) -> ValueType[Any]:
 _O = TypeVar("_O", bound=Owner)
 
 
-def _owners(kind: OwnerKind, word: str, make: type[_O]) -> dict[str, _O]:
+class Owners(Mapping[str, _O]):
+    """Owners by name. Each is made when it is asked for: a handler file needs few of them."""
+
+    def __init__(self, names: Iterable[str], make: Callable[[str], _O]) -> None:
+        self._made: dict[str, _O | None] = dict.fromkeys(names)
+        self._make = make
+
+    def __getitem__(self, name: str) -> _O:
+        owner = self._made[name]
+        if owner is None:
+            owner = self._made[name] = self._make(name)
+        return owner
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+
+def _owners(kind: OwnerKind, word: str, make: type[_O]) -> Owners[_O]:
     """Return the owners of a kind that the table has. `word`: the start of their heads."""
     of_all = _facts(_SECTIONS[word][0][0]) if word in _SECTIONS else {}
     common = PropertySet(_listed(word, HandlerOptions.specs(), of_all.get("since", FIRST_RELEASE)))
-    found = {}
-    for head, lines in _SECTIONS.items():
-        if not head.startswith(f"{word} "):
-            continue
-        name, facts = head[len(word) + 1 :], _facts(lines[0][0])
-        for fact, read in _READ.items():
-            if fact in facts:
-                facts[fact] = read(facts[fact])
-        own = list(
-            _listed(
-                head, _declared(name) if kind is OwnerKind.HANDLER else NO_PROPERTIES, facts.get("since", FIRST_RELEASE)
-            )
-        )
-        if "mode" in facts:
-            own += [replace(spec, default=facts["mode"]) for spec in common if spec.name == "mode"]
-        found[name] = make(kind, name, PropertySet(own), common, lines[0][1], **facts)
-    return found
+
+    def made(name: str) -> _O:
+        head = f"{word} {name}"
+        facts, doc = _SECTIONS[head][0]
+        given = _facts(facts)
+        known = {fact: _READ[fact](value) if fact in _READ else value for fact, value in given.items()}
+        declared = _declared(name) if kind is OwnerKind.HANDLER else NO_PROPERTIES
+        own = list(_listed(head, declared, given.get("since", FIRST_RELEASE)))
+        if "mode" in given:
+            own += [replace(spec, default=given["mode"]) for spec in common if spec.name == "mode"]
+        return make(kind, name, PropertySet(own), common, doc, **known)
+
+    return Owners((head[len(word) + 1 :] for head in _SECTIONS if head.startswith(f"{word} ")), made)
 
 
 def _declared(name: str) -> PropertySet:

@@ -280,7 +280,7 @@ def test_an_example_shows_what_the_property_changes() -> None:
         )
         if len(made.lines) > 1:  # with a handler
             lines = [*made.lines, *([] if "ggfmt." in made.lines[-1] else ["ggfmt.compatibility=12.2"])]
-            assert {finding.code for finding in read_configuration([], lines).diagnostics} <= {"GG111"}
+            assert {finding.code for finding in read_configuration([], lines).diagnostics} <= {"GG109", "GG111"}
 
     check_each(PROPERTIES, check)
 
