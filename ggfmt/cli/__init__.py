@@ -28,10 +28,11 @@ _MODULES = {
     **dict.fromkeys(("run", "consolidate", "preview", "schema", "verify", "compare", "report"), "data_commands"),
     "validate-config": "validate",
     **dict.fromkeys(("options", "explain", "init", "formats"), "reference"),
+    "lsp": "validate",
     "doctor": "data_commands",
     **dict.fromkeys(("docs", "samples"), "reference"),
 }
-_BARE = ("formats", "doctor", "docs", "samples")  # without arguments, they do not show their help
+_BARE = ("formats", "lsp", "doctor", "docs", "samples")  # without arguments, they do not show their help
 _CALLS = (
     "ggfmt init json -o json.properties",
     "ggfmt run changes/ -c json.properties -o out",

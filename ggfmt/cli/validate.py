@@ -1,7 +1,8 @@
-"""`ggfmt validate-config`."""
+"""`ggfmt validate-config`, and `ggfmt lsp` for editors."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -145,6 +146,23 @@ def validate_config(
     severities = {finding.severity for findings in found.values() for finding in findings}
     if Severity.ERROR in severities or (strict and Severity.WARNING in severities):
         raise typer.Exit(1)
+
+
+def lsp() -> None:
+    """Check handler files in an editor, as its language server.
+
+    `ggfmt lsp`
+
+    The editor starts the command, and shows findings, fixes, explanations and completions. See
+    `ggfmt docs use-in-an-editor`.
+    """
+    try:
+        from ggfmt.cli.lsp import make_server
+    except ImportError:
+        emit("error", "`ggfmt lsp` needs the package `pygls`: run `pip install 'ggfmt[lsp]'`")
+        raise typer.Exit(USAGE) from None
+    with open(os.dup(sys.stdout.fileno()), "wb") as stream:  # the server closes its stream
+        make_server().start_io(stdout=stream)
 
 
 def _add(found: dict[str, Sequence[Diagnostic]], findings: Iterable[Diagnostic]) -> None:

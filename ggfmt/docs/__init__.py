@@ -27,9 +27,9 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     for title, topics in {
         "Start": "first-run install install-in-a-container",
         "How to convert": (
-            "write-a-handler-file check-handler-files check-in-ci preview-messages make-schemas read-kafka-dumps "
-            "read-a-topic handle-bad-records run-every-day replay-a-day replay-into-kafka send-to-kafka "
-            "test-a-consumer upgrade troubleshoot"
+            "write-a-handler-file check-handler-files check-in-ci use-in-an-editor preview-messages make-schemas "
+            "read-kafka-dumps read-a-topic handle-bad-records run-every-day replay-a-day replay-into-kafka "
+            "send-to-kafka test-a-consumer upgrade troubleshoot"
         ),
         "How to load": (
             "consolidate-rows compare-rows load-parquet load-delta load-iceberg load-snowflake load-a-database"

@@ -27,7 +27,7 @@ COMMANDS: dict[str, Any] = dict(PROGRAM.commands)
 HANDLER_FILES = {"json.properties", "avro.properties", "debezium.properties"}
 GENERIC = {"changes/", "changes.json", "out", "schemas", "dirdef", ".", "samples", "/tmp/samples", *HANDLER_FILES}
 GENERIC.add("kafka://broker:9092")
-BARE = {"formats", "docs", "doctor", "samples"}  # commands that need nothing
+BARE = {"formats", "docs", "doctor", "lsp", "samples"}  # commands that need nothing
 FILES = ("inputs", "files", "config", "definitions", "input_config", "output", "handler_files", "paths")
 
 

@@ -70,6 +70,8 @@ LIBRARIES: dict[str, set[str]] = {
     "py4j": {"spark"},
     "typer": {"cli"},
     "rich": {"cli", "render"},
+    "lsprotocol": {"cli.lsp"},
+    "pygls": {"cli.lsp"},
     "javaproperties": {"config.properties"},
     "lxml": {"formats.goldengate.xml.records"},
     "fastavro": {
