@@ -12,6 +12,7 @@ from ggfmt.config.handler_options import HandlerConfig, RunOptions, not_done
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context
+from ggfmt.formats.goldengate.container_files import LZO
 from ggfmt.formats.goldengate.metacolumns import variables_of
 from ggfmt.java.charsets import byte_order_mark, native_charset
 from ggfmt.java.date_format import date_mask
@@ -33,6 +34,7 @@ def refusals(config: HandlerConfig, run_options: RunOptions) -> Iterator[Diagnos
     yield from variables(config, run_options)[1]
     yield from mask_refusals(config)
     yield from _schema_directories(config)
+    yield from _codecs(config)
     # Names that the messages of every table have.
     context = Context(config.handler.include_tokens, run_options.compatibility)
     found = FORMATS[config.format].name_problem(config.options, context)
@@ -96,6 +98,15 @@ def mask_refusals(config: HandlerConfig) -> Iterator[Diagnostic]:
         if not config.timestamp_mask:
             message = "`enableTimestampLogicalType` needs the mask of times in columns, `gg.format.timestamp`"
         yield Diagnostic("GG216", message, config.place("format.enableTimestampLogicalType"), error.help)
+
+
+def _codecs(config: HandlerConfig) -> Iterator[Diagnostic]:
+    """Yield GG149 for files that an event handler would compress with LZO, for which there is no library."""
+    for event in config.events:
+        if getattr(event.options, "compression_codec", None) == LZO:
+            entry = event.entries["compressionCodec"]
+            message = f"ggfmt cannot compress with `{LZO}`, as `{entry.key}` says"
+            yield Diagnostic("GG149", message, entry.value_span, "choose another codec")
 
 
 def _schema_directories(config: HandlerConfig) -> Iterator[Diagnostic]:

@@ -397,6 +397,7 @@ RIGHT: list[tuple[str, str]] = [
         "gg.eventhandler.hdfs.pathMappingTemplate=/ogg/${tableName}\n", "to hdfs"),
     (FILE_WRITER.replace("type=parquet", "type=ORC").replace("SNAPPY", "ZLIB"), "orc in capitals"),
     (FILE_WRITER.replace("finalizeAction=NONE", "finalizeAction=delete"), "delete"),
+    (FILE_WRITER.replace("SNAPPY", "LZO"), "codec"),
     (HDFS.replace("pathMappingTemplate=ogg/${fullyQualifiedTableName}\n", "rootFilePath=/ogg\n").replace(
         f"gg.handler.h.{OUT}", ""), "hdfs 12.3.1"),
     (HDFS.replace("pathMappingTemplate=ogg/${fullyQualifiedTableName}\n", "rootFilePath=/ogg\n").replace(
@@ -434,6 +435,13 @@ def test_there_are_as_many_right_files_as_promised() -> None:
 def test_a_right_file_is_left_alone(text: str) -> None:
     found = lint(text.encode(), "f")
     assert [str(item) for item in found if item.severity is not Severity.NOTE] == []
+
+
+def test_a_codec_without_a_library_stops_a_run_alone() -> None:
+    for for_run in (False, True):
+        found = lint(FILE_WRITER.replace("SNAPPY", "LZO").encode(), "f", Rules(for_run=for_run))
+        (finding,) = (item for item in found if item.code == "GG149")
+        assert (finding.span.line, finding.severity is Severity.ERROR) == (16, for_run)
 
 
 @pytest.mark.parametrize(
