@@ -114,7 +114,7 @@ def nearest_key(key: str, listed: Collection[str], value: str) -> str | None:
 def _nearest_process_key(key: str) -> str | None:
     """Return the key from which an unknown one differs by misspelt parts alone, as many as it has."""
     parts, found = key.split("."), []
-    known = [name for name in _PROCESS_KEYS if len(name) == len(parts)]
+    known = _PROCESS_KEYS.get(len(parts), [])
     for at, part in enumerate(parts):
         there = {name[at].lower(): name[at] for name in known}
         free = next((name for name in there.values() if name.startswith("<")), None)
@@ -124,7 +124,9 @@ def _nearest_process_key(key: str) -> str | None:
     return ".".join(found) if known else None
 
 
-_PROCESS_KEYS = [spec.name.split(".") for owner in (KEYS, PROCESS) for spec in owner.own]
+_PROCESS_KEYS: dict[int, list[list[str]]] = {}  # by the number of their parts
+for _spec in (*KEYS.own, *PROCESS.own):
+    _PROCESS_KEYS.setdefault(_spec.name.count(".") + 1, []).append(_spec.name.split("."))
 
 
 _PLACEHOLDER = re.compile(r"name|[<{\[(]name[>}\])]", re.IGNORECASE)

@@ -112,9 +112,11 @@ class PropertySet(tuple[OptionSpec, ...]):
         """Return the property that a name means: by its own name, an alias, or a doubled name."""
         folded = name.lower()
         found = self._by_name.get(folded)
-        if found is None and (doubled := _DOUBLED.fullmatch(folded)):
+        if found is None and "format." in folded and (doubled := _DOUBLED.fullmatch(folded)):
             found = self._by_name.get(doubled[1])
-        return found or next((spec for start, end, spec in self._open if _is_between(folded, start, end)), None)
+        if found is None and self._open:
+            found = next((spec for start, end, spec in self._open if _is_between(folded, start, end)), None)
+        return found
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -579,11 +579,11 @@ class ConfigurationParser:
         """Report a misspelled format among the keys that are below no handler."""
         if any(key.is_format for key, _ in keyed):
             return
+        ends = ("format", name.lower())
         for entry in self._entries:
-            if (
-                handler_key(entry.key, listed) is None
-                and nearest_key(entry.key, listed, "") == f"gg.handler.{name}.format"
-            ):
+            if not entry.key.lower().endswith(ends) or handler_key(entry.key, listed) is not None:
+                continue
+            if nearest_key(entry.key, listed, "") == f"gg.handler.{name}.format":
                 report_missing_format(self._findings, name, entry)
 
     def _check_other(self, entry: Entry, listed: Mapping[str, Span]) -> None:
