@@ -151,6 +151,7 @@ class LintRequest:
     text: Annotated[str | bytes | None, PythonOnly()] = None
     settings: Annotated[Properties, options.SETTINGS, After("machine")] = None
     name: Annotated[str, PythonOnly()] = "<text>"
+    _: KW_ONLY
     for_run: Annotated[
         bool,
         Option(panel="Checks", help="Report what ggfmt does not do with the severity that it has in a run."),

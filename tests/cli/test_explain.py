@@ -391,6 +391,11 @@ def test_a_misprint_is_told() -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["a/b", "_ggfmt", "h\xf0t"])
+def test_a_key_below_any_handler_is_explained(name: str) -> None:
+    assert "Write each message over several lines" in shown(f"gg.handler.{name}.format.prettyPrint")
+
+
 def test_a_code_of_a_run_says_so() -> None:
     text = shown("GG124")
     assert "  severity  note of a run; `validate-config` without `--for-run`: note\n" in text

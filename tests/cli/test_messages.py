@@ -96,7 +96,6 @@ MISSING = [
     ("schema", "gone.json", "--kind", "json"),
     ("schema", "in.json", "-c", "gone.properties"),
     ("schema", "--definitions", "gone.def", "--kind", "json"),
-    ("validate-config", "gone.properties"),
     ("verify", "gone"),
     ("report", "gone"),
     ("docs", "gone"),
@@ -110,6 +109,10 @@ def test_a_file_that_is_not_there_ends_every_command_with_2(arguments: tuple[str
     assert code == 2
     assert "gone" in told
     assert not Path("out").exists()
+
+
+def test_a_check_reports_a_missing_file_as_a_finding(called: Called) -> None:
+    assert called("validate-config", "gone.properties") == (2, "0 files: 1 error\n")
 
 
 def test_a_mistake_beside_a_missing_file_is_told_too(called: Called) -> None:

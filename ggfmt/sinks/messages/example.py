@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -26,6 +27,7 @@ from ggfmt.options.value_types import Bool, NamePart, Path, Size
 from ggfmt.sinks.messages.pipeline import HandlerSettings, Pipeline
 
 _HANDLER = "out"
+_NAME = re.compile(r"[A-Za-z0-9][\w-]*")  # of a handler that a run can have
 _KINDS_BESIDE_MESSAGES = (Path, NamePart, Size, PathTemplate, HexBytes)
 _MOMENT = datetime(2015, 9, 18, 13, 39, 35, 447000)
 _TABLE = TableDef(
@@ -66,8 +68,9 @@ class Example:
 
 def example(word: PropertySymbol) -> Example:
     spec = word.variants[0].spec
-    handler = f"gg.handler.{word.handler or _HANDLER}."
-    line = f"{word.key.replace('<name>', word.handler or _HANDLER)}={spec.example_text}"
+    name = word.handler if word.handler and _NAME.fullmatch(word.handler) else _HANDLER
+    handler = f"gg.handler.{name}."
+    line = f"{word.key.replace('<name>', name)}={spec.example_text}"
     if spec.name == "format":
         return _difference((), line, (f"{handler}mode=op",)) or Example((line,))
     formats = [own for variant in word.variants for own in variant.formats]
