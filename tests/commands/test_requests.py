@@ -189,7 +189,7 @@ def test_positions_are_as_they_are_declared(tmp_path: Path) -> None:
     source = write_lines(tmp_path / "in.json", [operation(1)])
     assert ggfmt.convert(source, None, tmp_path / "out", "json", master="none").manifest is not None
     with pytest.raises(TypeError, match="too many positional"):
-        ggfmt.lint(None, "", None, "name", "more")  # type: ignore[arg-type]
+        ggfmt.lint(None, "", None, "name", "more")  # type: ignore[call-arg]
 
 
 # How fields are read
