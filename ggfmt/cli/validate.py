@@ -18,11 +18,13 @@ from ggfmt.diagnostics.diagnostic import USAGE, Diagnostic, UsageError
 
 if TYPE_CHECKING:
     from ggfmt.config.lint.fix import FixedFile
+    from ggfmt.config.lint.releases import ReleaseFinding
 
 FindingsFormat = Literal["text", "concise", "json", "github", "gitlab", "rdjson", "sarif", "junit"]
 _Found = Mapping[str, Sequence[Diagnostic]]
 
 _Codes = list[str] | None
+_MANY = 20  # files whose releases are each on a line
 
 
 def validate_config(
@@ -88,7 +90,6 @@ def validate_config(
     from ggfmt.config.lint.files import NAME_OF_STANDARD_INPUT, STANDARD_INPUT, find_sources
     from ggfmt.config.lint.reading import check_file, lint
     from ggfmt.diagnostics.codes import Severity
-    from ggfmt.java.text import visible
     from ggfmt.render.diagnostics import print_patch
     from ggfmt.render.pager import paged
 
@@ -101,7 +102,7 @@ def validate_config(
     found: dict[str, Sequence[Diagnostic]] = {}
     _add(found, sources.findings)
     unchecked = bool(found)
-    releases: list[str] = []
+    releases: dict[str, ReleaseFinding] = {}
     changed = left = 0  # files with fixes, and fixes that are unsafe
     if fix or diff:
         from ggfmt.config.lint.fix import fix_file, patch
@@ -116,7 +117,7 @@ def validate_config(
         if not (fix or diff):
             found[source.name], release = check_file(*checked)
             if release is not None:
-                releases.append(f"{visible(source.name)}: {visible(release.reason)}")
+                releases[source.name] = release
             continue
         fixed = fix_file(*checked, unsafe_fixes)
         left += 0 if unsafe_fixes else sum(finding.rewrite is not None for finding in fixed.findings)
@@ -135,7 +136,7 @@ def validate_config(
         with paged():
             _print(found, output_format, sys.stdout)
     sys.stdout.flush()
-    for line in releases:
+    for line in _releases(releases):
         emit("info", line)
     if (fix or diff) and not changed and not left and any(found.values()):
         emit("info", "nothing was fixed: no finding has a fix that ggfmt can apply")
@@ -243,6 +244,19 @@ def _closing(found: _Found, files: int, passed_over: Sequence[str], left: int, f
         others = visible(passed_over[0]) if len(passed_over) == 1 else _count(len(passed_over), "file")
         lines.append(f"{others}: no GoldenGate properties, passed over")
     return lines
+
+
+def _releases(found: Mapping[str, ReleaseFinding]) -> list[str]:
+    """Return why each file has its release; for many files, how many have which."""
+    from collections import Counter
+
+    from ggfmt.java.text import visible
+    from ggfmt.options.releases import manual_name
+
+    if len(found) <= _MANY:
+        return [f"{visible(name)}: {visible(release.reason)}" for name, release in found.items()]
+    counts = Counter(manual_name(release.release) for release in found.values()).most_common()
+    return ["releases: " + ", ".join(f"{name} in {_count(number, 'file')}" for name, number in counts)]
 
 
 def _count(number: int, word: str, words: str = "") -> str:
