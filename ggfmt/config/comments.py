@@ -244,15 +244,18 @@ def lost_blanks(entry: Entry, kind: ValueType[Any], default: Any = "") -> Diagno
     return Diagnostic("GG114", f"the blanks at the ends of `{entry.key}` are trimmed away", entry.value_span, help)
 
 
-def odd_delimiter(entry: Entry, kind: ValueType[Any], text: str) -> Diagnostic | None:
-    """Return GG117 if a delimiter is the name of a character, or has more characters than readers know."""
+def odd_delimiter(entry: Entry, kind: ValueType[Any], text: str, escapes: bool = True) -> Diagnostic | None:
+    """Return GG117 if a delimiter is the name of a character, or has more characters than readers know.
+
+    `escapes`: the format escapes delimiters in values, so that only single characters are legal.
+    """
     if not isinstance(kind, Delimiter) or len(text) < 2 or (kind.line and text == "\r\n"):
         return None
     meant = _named(text)
     if meant is not None:
         message = f"`{entry.key}` is the {len(text)} characters `{visible(text)}`"
         help = f"write `{escape_value(Text().render(meant))}` for the character that is meant"
-    elif kind.single:
+    elif kind.single and escapes:
         message, help = f"`{entry.key}` has {len(text)} characters", "give one character"
     else:
         return None

@@ -44,7 +44,7 @@ def refusals(config: HandlerConfig, run_options: RunOptions) -> Iterator[Diagnos
 
 
 def layout_refusals(config: HandlerConfig, run_options: RunOptions) -> Iterator[Diagnostic]:
-    """Yield GG515 for names of files that ggfmt does not make, and for a byte order mark that files cannot have."""
+    """Yield GG515 for names of files that ggfmt does not make, and GG112 for a byte order mark that none can have."""
     for problem in not_done(config, run_options.group_name):
         prefix = "" if problem.property.startswith("gg.") else f"gg.handler.{config.name}."
         message = f"`{prefix}{problem.property}`: {visible(problem.message)}"
@@ -74,7 +74,7 @@ def _no_mark(config: HandlerConfig, run_options: RunOptions) -> Iterator[Diagnos
         message = f"`{name}` would be a second byte order mark: the `encoding` has one"
     else:
         return
-    yield Diagnostic("GG515", message, config.place("bom"), "remove it")
+    yield Diagnostic("GG112", message, config.place("bom"), "remove it")
 
 
 def variables(config: HandlerConfig, run_options: RunOptions) -> tuple[Mapping[str, str], list[Diagnostic]]:

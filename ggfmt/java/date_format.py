@@ -117,6 +117,27 @@ class DateFormat:
         return "".join(piece if isinstance(piece, str) else _field(*piece, moment) for piece in self.pieces)
 
 
+def meant_mask(mask: str) -> str:
+    """Return a mask with the letters that were certainly meant: `MM` for months, `mm` for minutes, no year of weeks."""
+    tokens = list(_TOKEN.finditer(mask))
+    words = [token[0] for token in tokens]
+    places = [place for place, token in enumerate(tokens) if token[2]]
+    letters = [tokens[place][2] for place in places]
+    around = list(zip(["", *letters], letters, [*letters[1:], ""], places, strict=False))
+    for before, letter, after, place in around:
+        if letter == "M" and before in [*"HhKk"] and len(words[place]) == 2 and after not in [*"yYdD"]:
+            words[place] = words[place].lower()
+    has_months = any(words[place][0] in "ML" for place in places)
+    for before, letter, after, place in around:
+        if letter == "m" and not has_months and before not in [*"HhKk"] and {before, after} & {*"yYdD"}:
+            words[place] = words[place].upper()
+    has_months = any(words[place][0] in "ML" for place in places)
+    for letter, place in zip(letters, places, strict=True):
+        if (letter == "Y" and "w" not in letters) or (letter == "D" and len(words[place]) < 3 and has_months):
+            words[place] = words[place].lower()
+    return "".join(words)
+
+
 def parse_date_format(mask: str) -> DateFormat:
     """Parse a mask. InvalidValueError for letters that Java lacks, or whose meaning depends on the country."""
     pieces: list[str | tuple[str, int]] = []

@@ -480,6 +480,12 @@ def _by_table(keyword: str, text: str) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
+def _primary_keys(keyword: str, arguments: list[str]) -> Piece:
+    if arguments:  # the text between the values, in later releases
+        raise UnsupportedValueError(f"has `${{{keyword}[]}}` with a text, which ggfmt does not apply", "leave it out")
+    return OfOperation(keyword)
+
+
 def _substring(_: str, arguments: list[str]) -> Piece:
     bounds = [trim(bound) for bound in arguments[1:] if trim(bound)]
     if not bounds or not all(re.fullmatch("[0-9]{1,9}", bound) for bound in bounds):
@@ -514,6 +520,7 @@ _KEYWORDS: dict[str, tuple[int, int, Callable[[str, list[str]], Piece]]] = {
     "substring": (2, 3, _substring),
     "regex": (3, 3, _regex),
     **{name: (0, 0, lambda keyword, _: OfOperation(keyword)) for name in OF_AN_OPERATION},
+    "primaryKeys": (0, 1, _primary_keys),
     "token": (1, 1, lambda keyword, given: OfOperation(keyword, trim(given[0]))),
 }
 KEYWORDS = (*_KEYWORDS, *UNKNOWN_VALUES)

@@ -200,8 +200,15 @@ class HandlerBuilder:
         folded = text.lower()
         if folded in map(str.lower, self.formats):
             return "GG106", f"`{text}` is a format that ggfmt reads, but does not write", help
+        of_adapter = folded.endswith(".vm")
         if folded in FORMAT_OWNERS:
-            whose = "the older Java adapter" if FORMAT_OWNERS[folded].since == OF_JAVA_ADAPTER else "GoldenGate"
+            of_adapter = FORMAT_OWNERS[folded].since == OF_JAVA_ADAPTER
+        is_default = self.type is not None and self.type.formats is Formats.DEFAULT
+        if is_default and (of_adapter or (folded == "sequencefile" and self.type_text.lower() != "hdfs")):
+            types = "the older Java adapter" if of_adapter else "`hdfs`"
+            return "GG106", f"`{text}` is a format of handlers of {types}, not of `{self.type_text}`", help
+        if folded in FORMAT_OWNERS:
+            whose = "the older Java adapter" if of_adapter else "GoldenGate"
             return UNSUPPORTED, f"`{text}` is a format of {whose} that ggfmt does not write", help
         if "." in text:
             return UNSUPPORTED, f"`{text}` is a Java class or a template, which ggfmt cannot run", help
@@ -220,6 +227,8 @@ class HandlerBuilder:
             return
         applied = None if self.is_left_out else HandlerOptions.specs().find(name)
         listed = (self.type or HANDLERS).find(name)
+        if name.lower() == "compressioncodec" and "." in entry.value and not (self.format and self.format.by_table):
+            applied = None  # a class of Hadoop, for sequence files
         if is_partitioner(name) and not self.is_left_out:
             self._give(partitioner_property(name), entry)
         elif applied is not None:

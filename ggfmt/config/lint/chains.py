@@ -13,6 +13,7 @@ from ggfmt.config.lint.names import check_marks, check_names, part_span
 from ggfmt.config.properties import Entry, removal
 from ggfmt.config.property_names import is_placeholder, suggest_name
 from ggfmt.config.property_table import EVENT_HANDLER_TYPES, EventHandlerType
+from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, listing
 from ggfmt.java.text import InvalidValueError, UnsupportedValueError, trim, visible
 from ggfmt.options.spec import Need
@@ -156,7 +157,9 @@ class EventHandlerBlock:
             return
         if known.is_other_name(rest):
             meant = f"gg.eventhandler.{self.name}.{known.name}"
-            self._report("GG102", f"`{entry.key}` is read as `{known.name}`", entry.key_span, f"write `{meant}`")
+            message = f"`{entry.key}` is read as `{known.name}`"  # some manuals print it
+            finding = Diagnostic("GG102", message, entry.key_span, f"write `{meant}`", level=Severity.NOTE)
+            self.findings.append(finding)
         property = rest.lower() if known.is_open else known.name
         self._give(property, entry)
         self.findings += check_value(entry, known.kind)

@@ -41,7 +41,7 @@ class _Value:
 
 def check_handler(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
     values = list(_values(assembly, assembly.handler, ""))
-    yield from _texts(values)
+    yield from _texts(values, True)
     yield from _file_layout(assembly)
     yield from _control_files(assembly)
     yield from check_file_writer(assembly)
@@ -51,7 +51,7 @@ def check_handler(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
     if assembly.format is None or assembly.options is None:
         return
     of_format = list(_values(assembly, assembly.options, "format."))
-    doubtful = list(_texts(of_format))
+    doubtful = list(_texts(of_format, not getattr(assembly.options, "disable_escaping", False)))
     yield from doubtful
     yield from _container_files(assembly, assembly.format)
     yield from _schema_directories([*values, *of_format], assembly.format, assembly.options)
@@ -76,7 +76,7 @@ def _values(assembly: HandlerBuilder, options: Options, prefix: str) -> Iterator
             yield _Value(spec, getattr(options, spec.attr), assembly.given.get(name))
 
 
-def _texts(values: list[_Value]) -> Iterator[Diagnostic]:
+def _texts(values: list[_Value], escapes: bool) -> Iterator[Diagnostic]:
     for item in values:
         if item.entry is None or has_comment(item.entry):
             continue
@@ -88,7 +88,8 @@ def _texts(values: list[_Value]) -> Iterator[Diagnostic]:
         if type(kind) in (value_types.Text, value_types.MemberName, value_types.OpKey):
             yield from check_quotes(item.entry)
         yield from check_marks(item.entry, kind)
-        for problem in (lost_blanks(item.entry, kind, item.spec.default), odd_delimiter(item.entry, kind, item.value)):
+        odd = odd_delimiter(item.entry, kind, item.value, escapes)
+        for problem in (lost_blanks(item.entry, kind, item.spec.default), odd):
             if problem is not None:
                 yield problem
 

@@ -25,7 +25,7 @@ from ggfmt.config.lint.checks import UNCOVERED, check_handler, check_releases
 from ggfmt.config.lint.java_text import check_characters, check_mark
 from ggfmt.config.lint.names import LEFT_IN
 from ggfmt.config.lint.targets import TargetHandlers
-from ggfmt.config.lint.type_checks import check_class_path, check_type
+from ggfmt.config.lint.type_checks import check_class_path, check_masks, check_type
 from ggfmt.config.properties import (
     ARGUMENTS,
     CHOSEN,
@@ -100,6 +100,8 @@ class Rules:
     for_run: bool = False
 
     def judged(self, finding: Diagnostic) -> Diagnostic:
+        if self.for_run and finding.code == _FILLED_IN:
+            return replace(finding, level=Severity.WARNING)  # a run refuses most of these files
         if self.for_run or not CODES[finding.code].of_run:
             return finding
         return replace(finding, level=Severity.NOTE)
@@ -131,6 +133,8 @@ _OURS = re.compile(r"(?:\A|[\r\n])[ \t\f]*(?:(?:gg|goldengate|ggfmt)\.|(?i:gg\.h
 _FAMILY = re.compile(r"(?:gg|goldengate|javawriter|jvm|ggfmt|javax?)\.", re.IGNORECASE)
 _KEY = re.compile(r"[\w$-]+(?:\.[\w$-]+)*")
 _MAX_BLOCKS = 10  # blocks of prose in a file; the last finding is for all further ones
+
+_FILLED_IN = "GG131"  # the code of lines that another program fills in
 
 # Jinja and Terraform. Any text may be between the marks of a value, but not of a statement. The limits are for lines
 # that start many and end none.
@@ -221,7 +225,7 @@ def find_template(entries: Sequence[Entry]) -> Template | None:
     if _LINE.match(entry.key):
         left += "; if it belongs to the line above, put a `\\` at the end of that"
     span = entry.span_of(text.strip("`"), entry.key_span)
-    return Template(Diagnostic("GG131", message, span, left), frozenset(n for r in numbers for n in r), whole)
+    return Template(Diagnostic(_FILLED_IN, message, span, left), frozenset(n for r in numbers for n in r), whole)
 
 
 def _place(entry: Entry) -> tuple[str, bool] | None:
@@ -366,6 +370,7 @@ class ConfigurationParser:
         transforms = read_transforms(self._entries, release if selected else None, self._findings)
         self.replacements = replace(replacements, transforms=transforms)
         self._findings += placeholders(judged)
+        self._findings += check_masks(judged)
         self._findings += list(check_backslashes(self._entries, self._findings))
         self._findings = check_comments(judged, self._findings)
         mask = next((entry.value for entry in reversed(self._entries) if entry.key.lower() == _TIMESTAMP_MASK), "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ggfmt.config.comments import before_comment
@@ -16,7 +16,8 @@ from ggfmt.config.property_table import FILE_WRITER, HANDLER_TYPES, types_having
 from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, list_names, listing
 from ggfmt.formats.goldengate.options import OpKeyOptions
-from ggfmt.java.text import InvalidValueError, trim
+from ggfmt.java.date_format import meant_mask
+from ggfmt.java.text import InvalidValueError, trim, visible
 from ggfmt.options.message_templates import MessageTemplate, of_one_operation, read_message_template
 from ggfmt.options.spec import Need, OptionSpec
 from ggfmt.options.templates import Count, Timestamp
@@ -189,3 +190,18 @@ def check_class_path(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
                 f"`{entry.key}` has `*.jar`, which names no file: Java takes `*` alone for all jars of a directory"
             )
             yield Diagnostic("GG142", message, part_span(entry, match[0]), "write `*`")
+
+
+_MASK = re.compile(r"\$\{\s*currentTimestamp\s*\[([^]\[]*)\]", re.IGNORECASE)
+
+
+def check_masks(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
+    """Yield GG142 for date masks of Java that say something else than they seem to."""
+    for entry in entries:
+        masks = [match[1] for match in _MASK.finditer(entry.value)]
+        for mask in [trim(entry.value)] if entry.key.lower() == "gg.format.timestamp" else masks:
+            meant = meant_mask(mask)
+            if meant != mask:
+                message = f"the date mask `{visible(mask)}` has letters that mean something else in Java"
+                help = f"write `{visible(meant)}`: `YYYY` is the year of a week, `DD` the day of a year, `MM` months,"
+                yield Diagnostic("GG142", message, part_span(entry, mask), f"{help} `mm` minutes")

@@ -16,7 +16,7 @@ from typing import Any
 from ggfmt.diagnostics.diagnostic import list_names, suggestion
 from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.names import TEMPLATE, Name
-from ggfmt.java.text import InvalidValueError, trim
+from ggfmt.java.text import InvalidValueError, UnsupportedValueError, trim
 from ggfmt.options.releases import RELEASES, Metadata
 from ggfmt.options.spec import option
 from ggfmt.options.templates import OF_METADATA, find_other_marks, meant_keyword
@@ -185,7 +185,7 @@ def _column(item: str) -> MetaColumn:
         raise InvalidValueError(f"has the unknown keyword `{word}`", help, item)
     if keyword.refused:
         message = f"has the keyword `{word}`, which ggfmt does not write: {keyword.refused}"
-        raise InvalidValueError(message, "leave it out", item)
+        raise UnsupportedValueError(message, "leave it out", item)
     if keyword.argument and not argument:
         help = f"write `${{{keyword.name}[field].ARGUMENT}}`"
         raise InvalidValueError(f"has `{item}` without {keyword.argument}", help, item)
