@@ -21,7 +21,7 @@ from ggfmt.config.handler_options import (
 )
 from ggfmt.config.lint.chains import UNSUPPORTED, EventHandlers, check_value, illegal_value, report_duplicate
 from ggfmt.config.lint.names import check_names
-from ggfmt.config.properties import Entry
+from ggfmt.config.properties import Entry, removal, renamed_key
 from ggfmt.config.property_table import (
     EVENT_HANDLER_TYPES,
     FORMAT_OWNERS,
@@ -285,6 +285,14 @@ class HandlerBuilder:
 
     def _take_format_property(self, name: str, misspelt: bool, entry: Entry, format: Format) -> None:
         found = _properties(format).find(name)
+        if found is not None and self.format_of_type is not None:
+            message = f"`{entry.key}` has no effect: a handler of the type `{self.type_text}` has no formatter"
+            meant = f"gg.handler.{self.name}.{found.name}"
+            is_given = any(key.rest.lower() == found.name.lower() for key in self.keys)
+            help = f"`{meant}` is given too: remove one of them" if is_given else f"write `{meant}`"
+            rewrite = removal(entry) if is_given else renamed_key(entry, meant)
+            self.findings.append(Diagnostic("GG110", message, entry.key_span, help, rewrite=rewrite))
+            return
         if found is not None and found.changes:
             self._leave(found, entry)
             return
