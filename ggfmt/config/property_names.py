@@ -11,7 +11,15 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from ggfmt.config.properties import Entry
-from ggfmt.config.property_table import FORMAT_OWNERS, HANDLER_TYPES, KEYS, OF_JAVA_ADAPTER, PROCESS, types_having
+from ggfmt.config.property_table import (
+    EVENT_HANDLER_TYPES,
+    FORMAT_OWNERS,
+    HANDLER_TYPES,
+    KEYS,
+    OF_JAVA_ADAPTER,
+    PROCESS,
+    types_having,
+)
 from ggfmt.diagnostics.diagnostic import Diagnostic, did_you_mean, listing, suggestion
 from ggfmt.formats import FORMATS
 from ggfmt.options.releases import FIRST_RELEASE
@@ -87,6 +95,10 @@ def nearest_format_property(name: str, handler: PropertySet, format: PropertySet
 
 
 def nearest_key(key: str, listed: Collection[str], value: str) -> str | None:
+    if key[:3] != "gg." and key[:3].lower() == "gg.":
+        return f"gg.{key[3:]}"
+    if key.lower().startswith("gg.eventhandler.") and value.lower() in EVENT_HANDLER_TYPES:
+        return f"{key}.type"
     bare = re.fullmatch(r"gg\.handler\.([^.]+)", key, re.IGNORECASE)
     if bare:
         words = {"type": HANDLER_TYPES, "mode": ("op", "tx")}
@@ -121,12 +133,13 @@ def _nearest_process_key(key: str) -> str | None:
         near = there.get(part.lower()) or did_you_mean(part, [name for name in there.values() if name != free]) or free
         known = [name for name in known if name[at] == near]
         found.append(part if near == free else near or "")
-    return ".".join(found) if known else None
+    return ".".join(found) if known else _WITHOUT_DOTS.get(key.replace(".", "").lower())
 
 
 _PROCESS_KEYS: dict[int, list[list[str]]] = {}  # by the number of their parts
 for _spec in (*KEYS.own, *PROCESS.own):
     _PROCESS_KEYS.setdefault(_spec.name.count(".") + 1, []).append(_spec.name.split("."))
+_WITHOUT_DOTS = {spec.name.replace(".", "").lower(): spec.name for spec in (*KEYS.own, *PROCESS.own)}
 
 
 _PLACEHOLDER = re.compile(r"name|[<{\[(]name[>}\])]", re.IGNORECASE)

@@ -17,6 +17,7 @@ from ggfmt.config.event_handlers import Work
 from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerOptions, KafkaOptions, RunOptions
 from ggfmt.formats import FORMATS
 from ggfmt.formats.goldengate.container_files import OrcOptions, ParquetOptions
+from ggfmt.formats.goldengate.metacolumns import Template
 from ggfmt.options.message_templates import MessageTemplate
 from ggfmt.options.releases import FIRST_RELEASE, release_numbers
 from ggfmt.options.spec import NO_PROPERTIES, Need, Options, OptionSpec, PropertySet
@@ -136,7 +137,7 @@ _VALUES: dict[str, ValueType[Any]] = {
     type(kind).__name__: kind
     for kind in (
         *(Bool(), Charset(), Duration(), FileNameTemplate(), HexBytes(), Int(), MessageTemplate(), Number()),
-        *(Path(), PathTemplate(), Size(), Text(), TimesOfDay()),
+        *(Path(), PathTemplate(), Size(), Template(), Text(), TimesOfDay()),
     )
 }
 _VALUES |= {"": Unknown(), "Int 0 to 38": Int(0, 38), "Int from 1": Int(1)}

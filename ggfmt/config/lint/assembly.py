@@ -143,6 +143,7 @@ class HandlerBuilder:
         span, shown = self.type_entry.value_span, visible(self.type_text)
         if self.type is None and not self.is_custom:
             help = self._as_event_handler(shown.lower()) or suggestion(self.type_text, HANDLER_TYPES)
+            help = help or (f"write `{shown.replace('/', '.')}`" if "/" in shown else None)
             self._report("GG123", f"`{shown}` is not a type of handlers that ggfmt knows", span, help)
         if not self.is_left_out:
             return
@@ -306,8 +307,12 @@ class HandlerBuilder:
             message = f"`{entry.key}` is a property of {whose}, not of `{format.name}`"
             self._report("GG110", message, entry.key_span, "it has no effect")
             return
+        message = f"`{entry.key}` is not a property of `{format.name}`"
+        if (chosen := self._format_in(name)) is not None:
+            self._report("GG101", message, entry.key_span, f"write `gg.handler.{self.name}.format={chosen}`")
+            return
         near = property_names.nearest_format_property(name, HandlerOptions.specs(), format.options.specs())
-        self._report_unknown("GG101", f"`{entry.key}` is not a property of `{format.name}`", entry, near)
+        self._report_unknown("GG101", message, entry, near)
 
     def _leave(self, known: OptionSpec, entry: Entry) -> None:
         if known.name in self.uncovered:

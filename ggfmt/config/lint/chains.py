@@ -20,7 +20,7 @@ from ggfmt.options.spec import Need
 from ggfmt.options.templates import NameTemplate
 from ggfmt.options.value_types import ValueType
 
-EVENT_HANDLER_KEY = re.compile(r"gg\.eventhandler\.([^.]+)\.(.+)", re.IGNORECASE | re.DOTALL)
+EVENT_HANDLER_KEY = re.compile(r"(?-i:gg)\.eventhandler\.([^.]+)\.(.+)", re.IGNORECASE | re.DOTALL)
 UNSUPPORTED = "GG149"  # the code of a value that GoldenGate accepts and ggfmt cannot apply
 
 _CHAINED = "eventhandler"
@@ -144,8 +144,8 @@ class EventHandlerBlock:
                 owner = f"event handlers of the type `{self.type.name}`"
                 prefix = f"gg.eventhandler.{self.name}."
                 self.findings.append(missing_properties(prefix, missing, owner, chosen or self.entries[0]))
-            if self.type.name == "s3":
-                self._check_s3()
+            if any(map(self.type.find, BUCKETS)):
+                self._check_path(self.type.name)
 
     def _take(self, entry: Entry, rest: str) -> None:
         known = self.type.find(rest) if self.type is not None else None
@@ -184,11 +184,12 @@ class EventHandlerBlock:
         else:
             self._report("GG125", message, entry.key_span, None)
 
-    def _check_s3(self) -> None:
+    def _check_path(self, store: str) -> None:
         path = self.given.get("pathMappingTemplate")
-        if path is not None and trim(path.value).startswith("/"):
-            message = f"`{path.key}` starts with a `/`, which makes a directory without a name in S3"
-            self._report("GG142", message, path.value_span, "remove the `/` at the start")
+        start = None if path is None else re.match(r"[a-z0-9]+://" if store != "s3" else r"[a-z0-9]+://|/", path.value)
+        if path is not None and start is not None:
+            message = f"`{path.key}` starts with `{start[0]}`, which becomes a part of the names in the store"
+            self._report("GG142", message, path.value_span, f"remove the `{start[0]}` at the start")
 
     def _report(self, code: str, message: str, span: Span, help: str | None) -> None:
         self.findings.append(Diagnostic(code, message, span, help))

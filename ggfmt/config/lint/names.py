@@ -21,6 +21,7 @@ from ggfmt.options.templates import (
     Regex,
     Substring,
     find_other_marks,
+    meant_keyword,
     parse_pieces,
 )
 from ggfmt.options.value_types import ValueType, unwrap_cdata
@@ -36,12 +37,30 @@ def part_span(entry: Entry, part: str | None) -> Span:
     return entry.span_of(part, entry.value_span, entry.value_column - 1)
 
 
+# A keyword without its marks as the whole of a template, or of an argument; and a suffix in braces.
+_CAMEL = "|".join(word for word in KEYWORDS if word != word.lower())
+_BARE = re.compile(
+    rf"\A(?:{_CAMEL}|null)\Z|(?:(?<=case\[)|(?<=string\[)|(?<=regex\[))(?:{_CAMEL})(?=\])|(?<!\$)\{{(\.\w+)\}}",
+    re.IGNORECASE,
+)
+_VARIABLE = re.compile(r"\A~(?=/|\Z)|\$[A-Z][A-Z_]+\b|%[A-Z][A-Z_]+%")
+
+
 def check_marks(entry: Entry, kind: ValueType[Any]) -> Iterator[Diagnostic]:
     """Yield GG142 for a template in quotes, and for keywords in other marks than `${}`."""
     if entry.secret or not isinstance(kind, (MessageTemplate, PathTemplate)):
         return
     yield from check_quotes(entry)
-    for found, meant, is_certain in find_other_marks(entry.value, KEYWORDS, OF_METADATA):
+    for bare in _BARE.finditer(entry.value):
+        right = bare[1] or f"${{{meant_keyword(bare[0], KEYWORDS, {})}}}"
+        message = f"`{bare[0]}` is a text in `{entry.key}`" + ("" if bare[1] else ", not a keyword")
+        yield Diagnostic("GG142", message, part_span(entry, bare[0]), f"write `{right}`")
+    others = list(find_other_marks(entry.value, KEYWORDS, OF_METADATA))
+    variable = _VARIABLE.search(entry.value)
+    if isinstance(kind, PathTemplate) and variable is not None and not others:
+        message = f"`{variable[0]}` is a text in `{entry.key}`: GoldenGate knows no variables of the shell"
+        yield Diagnostic("GG142", message, part_span(entry, variable[0]), "write the path itself")
+    for found, meant, is_certain in others:
         right = f"${{{meant}}}"
         try:
             kind.parse(right)
@@ -61,6 +80,7 @@ class _Names:
     refused: re.Pattern[str]
     legal: str
     length: int
+    least: int = 1
 
 
 _TOPIC = _Names("topic of Kafka", re.compile(r"[^A-Za-z0-9._-]+"), "letters of ASCII, digits, `.`, `_` and `-`", 249)
@@ -72,13 +92,13 @@ _RULES = {
     "kafkarestproxy topicMappingTemplate": _TOPIC,
     "kinesis_streams streamMappingTemplate": _Names("stream of Kinesis", _TOPIC.refused, _TOPIC.legal, 128),
     "s3 bucketMappingTemplate": _Names(
-        "bucket of S3", re.compile(r"[^a-z0-9.-]+"), "small letters, digits, `.` and `-`", 63
+        "bucket of S3", re.compile(r"[^a-z0-9.-]+"), "small letters, digits, `.` and `-`", 63, 3
     ),
     "gcs bucketMappingTemplate": _Names(
-        "bucket of Google", re.compile(r"[^a-z0-9._-]+"), "small letters, digits, `.`, `_` and `-`", 222
+        "bucket of Google", re.compile(r"[^a-z0-9._-]+"), "small letters, digits, `.`, `_` and `-`", 222, 3
     ),
     "abs bucketMappingTemplate": _Names(
-        "container of Azure", re.compile(r"[^a-z0-9$-]+"), "small letters, digits and `-`", 63
+        "container of Azure", re.compile(r"[^a-z0-9$-]+"), "small letters, digits and `-`", 63, 3
     ),
     "oci bucketMappingTemplate": _Names("bucket of Oracle Cloud", _TOPIC.refused, _TOPIC.legal, 256),
 }
@@ -100,6 +120,9 @@ def check_names(entry: Entry, property: str) -> Iterator[Diagnostic]:
         pieces = parse_pieces(text)
     except InvalidValueError:
         return  # it is reported
+    if any(piece.keyword == "null" for piece in pieces):
+        message = f"`{entry.key}` has `${{null}}`, which is no {rule.what}"
+        yield Diagnostic("GG141", message, part_span(entry, "${null}"), "write a name")
     texts = list(_literals(pieces))
     whole = "".join(texts) if all(isinstance(piece, Literal) for piece in pieces) else None
     for literal in texts:
@@ -110,9 +133,9 @@ def check_names(entry: Entry, property: str) -> Iterator[Diagnostic]:
         message = f"`{entry.key}` has {shown}, which no {rule.what} can have"
         yield Diagnostic("GG141", message, part_span(entry, literal), f"names have {rule.legal}{_lower(refused[0])}")
         return
-    if whole is not None and (whole in (".", "..") or len(whole) > rule.length):
+    if whole is not None and (whole in (".", "..") or not rule.least <= len(whole) <= rule.length):
         message = f"`{entry.key}` is not a legal name of a {rule.what}"
-        yield Diagnostic("GG141", message, entry.value_span, f"give a name of 1 to {rule.length} characters")
+        yield Diagnostic("GG141", message, entry.value_span, f"give a name of {rule.least} to {rule.length} characters")
 
 
 def _lower(refused: str) -> str:

@@ -25,7 +25,7 @@ from ggfmt.config.lint.checks import UNCOVERED, check_handler, check_releases
 from ggfmt.config.lint.java_text import check_characters, check_mark
 from ggfmt.config.lint.names import LEFT_IN
 from ggfmt.config.lint.targets import TargetHandlers
-from ggfmt.config.lint.type_checks import check_class_path, check_masks, check_type
+from ggfmt.config.lint.type_checks import check_masks, check_process, check_type
 from ggfmt.config.properties import (
     ARGUMENTS,
     CHOSEN,
@@ -141,6 +141,7 @@ _FILLED_IN = "GG131"  # the code of lines that another program fills in
 _STATEMENT = re.compile(r"\{%-?\s{0,9}\w[^\n]{0,200}?%\}|%\{~?\s{0,9}(?:if|else|endif|for|endfor)\b[^}\n]{0,200}\}")
 _VALUE = re.compile(r"\{\{[^{}\n]+\}\}")
 _LINE = re.compile(r"\$\{[^{}\s]+\}")  # at its start: filled in, or the rest of a value that lacks a `\` at its end
+_OF_JVM = ("-D", "-X")  # at the start of an option of the JVM
 
 # No program fills in a keyword of GoldenGate, but perhaps `env` and the like.
 _KEYWORD = re.compile(rf"\$\{{(?i:{'|'.join(name for name in KEYWORDS if name not in UNKNOWN_VALUES)})[\[}}]")
@@ -155,13 +156,17 @@ def has_properties(content: bytes) -> bool:
     return is_utf_16(content) or _OURS.search(decode(content).text) is not None
 
 
+def _is_rest(key: str) -> bool:
+    return _LINE.match(key) is not None or key[:2] in _OF_JVM
+
+
 def is_foreign(entry: Entry) -> bool:
     return entry.file not in ARGUMENTS and not _FAMILY.match(entry.key)
 
 
 def is_sentence(entry: Entry) -> bool:
     """Return whether the line is prose: its key is not one word, or its value the rest of a sentence."""
-    if not is_foreign(entry) or is_prose(entry) or not entry.key or _LINE.match(entry.key):
+    if not is_foreign(entry) or is_prose(entry) or not entry.key or _is_rest(entry.key):
         return False
     words = len(entry.value.split())
     if not _KEY.fullmatch(entry.key):
@@ -203,11 +208,15 @@ class Template:
 
 
 def check_broken_values(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
-    """Yield GG101 for lines that start with a keyword of templates: they belong to the value above."""
+    """Yield GG101 for lines that start with a keyword of templates or an option of the JVM, as values do."""
     for entry in entries:
         if _KEYWORD.match(entry.key):
             message = "the line starts with a keyword of templates, which is not a key"
             yield Diagnostic("GG101", message, entry.key_span, "put a `\\` at the end of the line above")
+        elif entry.key[:2] in _OF_JVM:
+            message = f"`{entry.key}` is an option of the JVM, not a key"
+            help = "if it belongs to the value above, end that line with a backslash"
+            yield Diagnostic("GG101", message, entry.key_span, help)
 
 
 def find_template(entries: Sequence[Entry]) -> Template | None:
@@ -362,7 +371,7 @@ class ConfigurationParser:
             place = list(listed.values())[1]
             help = "give each handler a separate handler file and Replicat; ggfmt runs all handlers of this file"
             self._findings.append(Diagnostic("GG141", message, place, help, level=Severity.WARNING))
-        self._findings += check_class_path(self._entries)
+        self._findings += check_process(self._entries)
         self._findings += check_mark(self._marked)
         self._findings += check_characters(self._entries)
         self._findings += self._target.findings(self.run)
@@ -542,6 +551,7 @@ class ConfigurationParser:
         others = dict.fromkeys(key.handler for key in self._handler_keys() if key.handler not in listed)
         near = nearest_handler(name, others)
         help = f"did you mean `{near}`?" if near else f"add `gg.handler.{name}.format={DEFAULT_FORMAT}`"
+        help = "put commas between names" if re.search(r"[;\s]", name) else help
         self._report("GG104", f"`gg.handlerlist` names `{name}`, but no property is `gg.handler.{name}`", span, help)
 
     # Which keys
@@ -559,6 +569,7 @@ class ConfigurationParser:
         if any(name in number and name not in typed for name in listed):
             # A type alone does not make a handler that is off: it belongs to one without a type.
             complete -= {name for name in typed if number[name] == 1}
+        folded = {name.lower() for name in listed if name in number}
         judged = []
         of_process: dict[str, Entry] = {}
         self._findings += check_prose(self._entries)
@@ -576,7 +587,7 @@ class ConfigurationParser:
                 judged.append(entry)
                 keyed[key.handler].append((key, entry))
             elif key.handler not in listed and listed:
-                off = key.handler in complete and entry.file != SETTINGS
+                off = key.handler in complete and entry.file != SETTINGS and key.handler.lower() not in folded
                 self._check_unlisted(entry, key, listed, selected, off)
         return keyed, judged
 
@@ -595,7 +606,7 @@ class ConfigurationParser:
         key = entry.key
         if key.startswith(_OWN) or KEYS.find(key) or EVENT_HANDLER_KEY.fullmatch(key):
             return
-        if is_replacement(key) or is_transform(key) or is_prose(entry) or is_sentence(entry) or _LINE.match(key):
+        if is_replacement(key) or is_transform(key) or is_prose(entry) or is_sentence(entry) or _is_rest(key):
             return
         near = nearest_key(key, listed, before_comment(entry))
         if near is None and key and is_foreign(entry):

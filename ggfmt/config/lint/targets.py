@@ -16,7 +16,17 @@ from ggfmt.config.lint.chains import check_value
 from ggfmt.config.lint.names import check_names
 from ggfmt.config.properties import Entry
 from ggfmt.config.property_names import suggest_name
-from ggfmt.config.property_table import EVENT_HANDLER_TYPES, FILE_WRITER, HANDLER_TYPES, PROCESS, TARGETS, Owner, Target
+from ggfmt.config.property_table import (
+    EVENT_HANDLER_TYPES,
+    FILE_WRITER,
+    FORMAT_OWNERS,
+    HANDLER_TYPES,
+    PROCESS,
+    TARGETS,
+    Owner,
+    Target,
+)
+from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, did_you_mean, list_names
 from ggfmt.java.text import trim, visible
 
@@ -42,6 +52,7 @@ class TargetHandlers:
         self.format = last.get(_FORMAT)
         self.template = last.get(_TEMPLATE)
         self.stage = last.get(_STAGE)
+        self.chosen = last.get("gg.format")
         self.given = entries
         self.entries: list[Entry] = []
         if self.entry is not None and self.format is not None and self.template is not None:
@@ -66,6 +77,16 @@ class TargetHandlers:
             message = f"`{text_of_stage}` is not a staging area that ggfmt knows"
             help = suggest_name(text_of_stage, stages) or f"staging areas are {list_names(stages)}"
             yield Diagnostic("GG123", message, self.stage.value_span, help)
+        chosen = before_comment(self.chosen) if self.chosen is not None else ""
+        formats = {*_CONVERTED, *FORMAT_OWNERS}
+        if (
+            self.chosen is not None
+            and chosen.lower() not in formats
+            and (near := did_you_mean(chosen, sorted(formats)))
+        ):
+            message = f"`{visible(chosen)}` is not a format"
+            span, help = self.chosen.value_span, f"did you mean `{near}`?"
+            yield Diagnostic("GG106", message, span, help, level=Severity.WARNING)
         if self.entries:
             return
         yield from _misspelt(self.given)

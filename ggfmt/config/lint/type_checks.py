@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ggfmt.config.comments import before_comment
+from ggfmt.config.comments import before_comment, check_quotes
 from ggfmt.config.handler_options import DELETE, MOVE, RENAME, HandlerOptions
 from ggfmt.config.lint.assembly import HandlerBuilder
-from ggfmt.config.lint.chains import missing_properties
+from ggfmt.config.lint.chains import illegal_value, missing_properties
 from ggfmt.config.lint.names import part_span
 from ggfmt.config.properties import Entry
-from ggfmt.config.property_table import FILE_WRITER, HANDLER_TYPES, types_having
+from ggfmt.config.property_table import FILE_WRITER, HANDLER_TYPES, PROCESS, types_having
 from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, list_names, listing
 from ggfmt.formats.goldengate.options import OpKeyOptions
@@ -21,7 +21,7 @@ from ggfmt.java.text import InvalidValueError, trim, visible
 from ggfmt.options.message_templates import MessageTemplate, of_one_operation, read_message_template
 from ggfmt.options.spec import Need, OptionSpec
 from ggfmt.options.templates import Count, Timestamp
-from ggfmt.options.value_types import OpKey, unwrap_cdata
+from ggfmt.options.value_types import Bool, Choice, OpKey, unwrap_cdata
 
 _TOPICS = ("topicMappingTemplate", "keyMappingTemplate")
 _OLD_TOPIC = "topicName"
@@ -77,6 +77,7 @@ def check_required(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
         return
     own = assembly.type.own
     lacking = [known for known in own if known.need is not Need.NONE and not _has(assembly, known.name)]
+    yield from _kerberos(assembly)
     if assembly.type.name == "kafka" and _has(assembly, _OLD_TOPIC):
         lacking = [known for known in lacking if known.name not in _TOPICS]
     if lacking:
@@ -85,6 +86,16 @@ def check_required(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
         names = [known.name for known in lacking]
         finding = missing_properties(f"gg.handler.{assembly.name}.", names, owner, assembly.type_entry, need)
         yield replace(finding, level=Severity.WARNING if need is Need.REQUIRED else Severity.NOTE)
+
+
+def _kerberos(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
+    chosen = assembly.others.get("authType")
+    lacking = [name for name in ("kerberosPrincipal", "kerberosKeytabFile") if not _has(assembly, name)]
+    if chosen is not None and before_comment(chosen).lower() == "kerberos" and lacking:
+        finding = missing_properties(
+            f"gg.handler.{assembly.name}.", lacking, "handlers with `authType=kerberos`", chosen
+        )
+        yield replace(finding, span=chosen.value_span, level=Severity.WARNING)
 
 
 def _has(assembly: HandlerBuilder, name: str) -> bool:
@@ -178,13 +189,31 @@ def check_message_templates(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
             yield Diagnostic("GG141", message, _keyword_span(entry, keyword), help, level=level)
 
 
+# Targets have stages of their own, and releases further libraries.
+_WORDS_ELSEWHERE = ("gg.stage", "gg.log")
+
+
+def _word(entry: Entry) -> Iterator[Diagnostic]:
+    known, text = PROCESS.find(entry.key), before_comment(entry)
+    if known is None or known.name in _WORDS_ELSEWHERE or known.source[0] not in "SE" or not text.isalnum():
+        return
+    try:
+        if isinstance(known.kind, (Bool, Choice)):
+            known.kind.parse(text)
+    except InvalidValueError as error:
+        yield replace(illegal_value(entry, error), level=Severity.WARNING)
+
+
 _JAR = re.compile(r"\*\.jar(?=[:;,]|$)")
 
 
-def check_class_path(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
-    """Yield GG142 for entries of a class path that Java does not resolve."""
+def check_process(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
+    """Yield GG103 as a warning for illegal words, and GG142 for entries of a class path that Java does not resolve."""
     for entry in entries:
-        match = _JAR.search(trim(entry.value)) if entry.key.lower() == "gg.classpath" else None
+        yield from _word(entry)
+        is_path = entry.key.lower() == "gg.classpath"
+        yield from check_quotes(entry) if is_path else ()
+        match = _JAR.search(trim(entry.value)) if is_path else None
         if match is not None:
             message = (
                 f"`{entry.key}` has `*.jar`, which names no file: Java takes `*` alone for all jars of a directory"

@@ -74,6 +74,12 @@ def test_what_is_required_and_lacks_is_found_at_the_type(title: str, type: str, 
     assert finding.span.source is not None and finding.span.source.startswith(type)
 
 
+def test_a_codec_without_a_library_stops_a_run_alone() -> None:
+    content = BASES["files"].replace("SNAPPY", "LZO").encode()
+    assert problems(content) == []
+    assert [item.code for item in problems(content, for_run=True)] == ["GG149"]
+
+
 def test_there_are_as_many_files_as_promised() -> None:
     assert len({content for _, content in RIGHT}) >= 130
     assert len({mistake.text for mistake in MISTAKES}) >= 260

@@ -34,6 +34,7 @@ from ggfmt.config.property_table import (
     FORMAT_OWNERS,
     HANDLER_TYPES,
     OF_JAVA_ADAPTER,
+    PROCESS,
     Formats,
     HandlerType,
     types_having,
@@ -669,7 +670,7 @@ def legal_text(kind: ValueType[Any]) -> str:
     """A legal value of a kind."""
     if isinstance(kind, Choice):
         return next(iter(kind.words))
-    return next(text for text in ("false", "10", "03:00", "x") if accepts(kind, text))
+    return next(text for text in ("false", "10", "03:00", "${optype}", "x") if accepts(kind, text))
 
 
 def accepts(kind: ValueType[Any], text: str) -> bool:
@@ -801,7 +802,9 @@ def test_a_handler_without_messages_is_left_out_and_the_others_are_run() -> None
     ],
 )
 def test_keys_around_the_handlers_are_accepted_in_silence(key: str) -> None:
-    found = codes(k(f"gg.handler.k.type=hdfs\n{key}=x"))
+    known = PROCESS.find(key)
+    value = legal_text(known.kind) if known is not None and key != "gg.stage" else "x"
+    found = codes(k(f"gg.handler.k.type=hdfs\n{key}={value}"))
     # Some came with a release whose metadata are not known.
     of_19_1 = ("gg.compressed.update", "gg.validate.keyupdate")
     of_21 = ("gg.stage", "gg.format")

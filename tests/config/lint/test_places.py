@@ -51,7 +51,7 @@ def test_every_finding_has_a_place_and_can_be_ignored(path: Path) -> None:
             "containerMappingTemplate=c-${groupName}",
             (16, 44),
         ),
-        ("type=abs\npathMappingTemplate=./${uuid}\nbucketMappingTemplate=b", (10, 39)),
+        ("type=abs\npathMappingTemplate=./${uuid}\nbucketMappingTemplate=bucket", (10, 39)),
     ],
 )
 def test_the_template_of_an_event_handler_has_a_place(lines: str, place: tuple[int, int]) -> None:

@@ -318,7 +318,7 @@ def test_settings_can_be_sent_to_tasks() -> None:
         ("${something}", "no keyword `${something}`"),
         ("a${null}", "beside something else"),
         ("${toLowerCase[${null}]}", "beside something else"),
-        ("${primaryKeys[-]}", "it takes 0"),
+        ("${primaryKeys[-]}", "does not apply"),
         ("${token}", "it takes 1"),
         ("${tableName", "not closed"),
         ("CDATA[]", "is empty"),
