@@ -49,6 +49,12 @@ def written_formats(incomplete: str) -> _Offers:
     return _starting(incomplete, _formats("writes"))
 
 
+def new_handler_files(incomplete: str) -> _Offers:
+    from ggfmt.config.handler_file import NEW_TYPES
+
+    return _starting(incomplete, (*_formats("writes"), *((name, type.doc) for name, type in NEW_TYPES.items())))
+
+
 def input_formats(incomplete: str) -> _Offers:
     return _starting(incomplete, (("auto", "Decided by the first record."), *_formats("reads")))
 

@@ -181,30 +181,50 @@ def _next_step(topic: str) -> str:
 
 
 def init(
-    format: Annotated[str, Argument(metavar="FORMAT", help="The id of a format.", complete="written_formats")],
+    name: Annotated[
+        str,
+        Argument(
+            metavar="NAME", help="A format, or a type of handlers or event handlers.", complete="new_handler_files"
+        ),
+    ],
+    release: Annotated[
+        str | None,
+        Option(
+            metavar="RELEASE",
+            panel="Output",
+            help="Write the file for this release of GoldenGate, such as `23ai`; default: the newest that has NAME.",
+        ),
+    ] = None,
     output: Annotated[
         Path | None, Option("-o", "--output", metavar="FILE", panel="Output", help="Write the file; default: print it.")
     ] = None,
     force: Annotated[bool, Option(help="Replace an existing file.")] = False,
 ) -> None:
-    """Make a handler file for a format, with a comment on every property.
+    """Make a handler file with a comment on every property: for a format, a handler or an event handler.
 
     `ggfmt init json`
 
-    `ggfmt init debezium_json -o debezium.properties`
+    `ggfmt init kafka --release 23ai`
+
+    `ggfmt init parquet -o parquet.properties`
     """
-    from ggfmt.config.handler_file import handler_file
+    from ggfmt.config.handler_file import NEW_TYPES, handler_file, type_file
     from ggfmt.formats import FORMATS
 
-    written = [name for name, format in FORMATS.items() if format.writes is not None]
-    if format not in written:
-        help = suggestion(format, written) or f"legal values are {list_names(written)}"
-        message = f"unknown format `{format}`"
-        if format in FORMATS:
-            message = f"`{format}` is a format that ggfmt reads, but does not write"
+    format = FORMATS.get(name)
+    if name.lower() in NEW_TYPES:
+        text = type_file(name.lower(), release)
+    elif format is not None and format.writes is not None:
+        type = format.handler_type or "hdfs"
+        text = handler_file(format) if release is None else type_file(type, release, format)
+    else:
+        known = [*(format.name for format in FORMATS.values() if format.writes is not None), *NEW_TYPES]
+        help = suggestion(name, known) or f"legal values are {list_names(known)}"
+        message = f"unknown format or type `{name}`"
+        if format is not None:
+            message = f"`{name}` is a format that ggfmt reads, but does not write"
             help = "no handler file is needed to read it: properties are given by `--input-option`"
         raise UsageError(Diagnostic("GG106", message, help=help))
-    text = handler_file(FORMATS[format])
     if output is None:
         typer.echo(text, nl=False)
         return

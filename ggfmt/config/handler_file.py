@@ -1,69 +1,167 @@
-"""New handler files: every property with its description, its legal values and its default."""
+"""New handler files: every property with what it does, its legal values and its default."""
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
-from ggfmt.config.handler_options import OF_FILE_WRITER, HandlerOptions, KafkaOptions, RunOptions
-from ggfmt.config.property_table import FORMAT, HANDLER_TYPES, KAFKA_TYPES
+from ggfmt.config.event_handlers import Work
+from ggfmt.config.handler_options import DEFAULT_FORMAT, OF_FILE_WRITER, HandlerOptions, KafkaOptions, RunOptions
+from ggfmt.config.property_table import (
+    EVENT_HANDLER_TYPES,
+    FILE_TYPES,
+    FILE_WRITER,
+    FORMAT,
+    FORMAT_OWNERS,
+    HANDLER_TYPES,
+    KAFKA_TYPES,
+    TARGETS,
+    EventHandlerType,
+    Formats,
+    HandlerType,
+)
+from ggfmt.diagnostics.diagnostic import list_names
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Format
+from ggfmt.options.property_values import argument_error
 from ggfmt.options.reference import sentence
-from ggfmt.options.spec import OptionSpec
-from ggfmt.options.value_types import Bool, Choice, Path, Text
+from ggfmt.options.releases import FIRST_RELEASE, RELEASES, find_release, is_available, is_later, manual_name
+from ggfmt.options.spec import Need, OptionSpec, PropertySet
+from ggfmt.options.value_types import Bool, Choice, Path, Text, Unknown
 
 _WIDTH = 118
 
 # Settings of every new handler file, without `gg.handler.<name>.`.
 _PROPOSED = ("type=hdfs", "mode=op", "rootFilePath=./out", "includeTokens=true")
 
-_PROCESS = """\
-# The process around the handler: GoldenGate needs these keys, ggfmt does nothing with them
-
-goldengate.userexit.timestamp=utc
-goldengate.userexit.writers=javawriter
-javawriter.stats.display=TRUE
-javawriter.stats.full=TRUE
-javawriter.bootoptions=-Xmx512m -Xms32m -Djava.class.path=ggjava/ggjava.jar
-gg.log=log4j
-gg.log.level=INFO
-gg.report.time=30sec
-gg.classpath=/etc/hadoop/conf:/usr/lib/hadoop/*:/usr/lib/hadoop-hdfs/*:/usr/lib/hadoop/lib/*
-"""
+# Settings in a file for a type, if it has the property.
+_USUAL = (
+    "mode=op",
+    "includeTokens=true",
+    "rootFilePath=./out",
+    "pathMappingTemplate=out/${fullyQualifiedTableName}",
+    "kafkaProducerConfigFile=producer.properties",
+    "topicName=orders",
+)
+_FILE_NAME = "${fullyQualifiedTableName}_${currentTimestamp}"
+_NEEDS = {Need.NONE: "", Need.USUAL: "Most files set it.", Need.REQUIRED: "Required."}
+_WITH_TEMPLATE = "19.1"  # from this release on, messages need a template of metadata
+_WITH_JVM_KEYS = "21"  # from this release on, keys of the process start with `jvm.`
+_CLASSES = {
+    "hdfs": "/etc/hadoop/conf:/usr/lib/hadoop/*:/usr/lib/hadoop-hdfs/*:/usr/lib/hadoop/lib/*",
+    **dict.fromkeys(KAFKA_TYPES, "dirprm/:/opt/kafka/libs/*"),
+    FILE_WRITER: "",
+}
 
 
 def handler_file(format: Format) -> str:
     """Return a handler file for a format that ggfmt writes, to be saved in UTF-8; every line ends with a line break."""
     name = handler_name(format)
-    prefix = f"gg.handler.{name}."
+    proposed = _by_name(*_PROPOSED, *_proposed(format))
     below = "" if format.handler_type else "format."
-    proposed = dict(line.split("=", 1) for line in (*_PROPOSED, *_proposed(format)))
-    chosen = replace(FORMAT, doc=f"{format.doc} `ggfmt formats` lists the others.", kind=Text())
-    if not below:
-        default = next(other for other in FORMATS.values() if other.handler_type == format.handler_type).name
-        chosen = replace(chosen, doc="The format that ggfmt writes. GoldenGate ignores this line.", default=default)
-    of_format = {f"{below}{spec.name}": spec for spec in format.options.specs()}
+    of_format = [replace(spec, name=f"{below}{spec.name}") for spec in format.options.specs()]
     if "format" in proposed:
-        of_format = {"format": chosen, **of_format}
-    handler, own = ({spec.name: spec for spec in options.specs()} for options in (HandlerOptions, RunOptions))
+        of_format.insert(0, _choice_of(format))
     type = HANDLER_TYPES.get(format.handler_type) if format.handler_type in KAFKA_TYPES else None
-    kafka = {spec.name: spec for spec in KafkaOptions.specs() if type is not None and type.find(spec.name)}
-    parts = [
-        _opening(format, name),
-        f"gg.handlerlist={name}\n",
-        "# The handler\n",
-        *_properties(prefix, handler, proposed, format.since),
-        *(["# Messages in Kafka\n"] if kafka else ()),
-        *_properties(prefix, kafka, proposed, format.since),
-        "# The format\n",
-        *_properties(prefix, of_format, proposed, format.since),
-        "# ggfmt itself\n",
-        *_properties("ggfmt.", own, {"compatibility": format.since}, format.since),
-        _PROCESS,
-    ]
-    return "\n".join(parts)
+    kafka = [spec for spec in KafkaOptions.specs() if type is not None and type.find(spec.name)]
+    written = (spec for spec in (*HandlerOptions.specs(), *kafka, *of_format) if format.since not in spec.disputed)
+    values = {spec.name: spec.default_text for spec in written} | proposed | dict.fromkeys(OF_FILE_WRITER, "")
+    about = f"A handler of GoldenGate for Big Data that writes files below ./out/{name}. {format.doc}"
+    if not format.options.of_goldengate:
+        about += " GoldenGate itself does not have this format."
+    prefix = f"gg.handler.{name}."
+    sections = (
+        _section("The handler", prefix, HandlerOptions.specs(), values),
+        _section("Messages in Kafka", prefix, kafka, values),
+        _section("The format", prefix, of_format, values),
+    )
+    return _file(about, name, sections, format.since, _process(FIRST_RELEASE, _CLASSES["hdfs"]))
+
+
+NEW_TYPES: dict[str, HandlerType | EventHandlerType] = {**EVENT_HANDLER_TYPES, **HANDLER_TYPES}  # those of `type_file`
+
+
+def type_file(name: str, release: str | None = None, format: Format | None = None) -> str:
+    """Return a handler file for a type of handlers, or for a File Writer with event handlers up to one of a type.
+
+    It sets what is needed, and has all else as comments. `release`: that of GoldenGate; None: the newest that has the
+    type. `format`: None for a usual one. Raises: UsageError with GG565 for a release without the type or the format.
+    """
+    wanted = NEW_TYPES[name]
+    release = release or wanted.until or next(reversed(RELEASES))
+    known = find_release(release)
+    if known is None:
+        help = f"releases are {list_names(RELEASES)}"
+        raise argument_error(f"`{release}` is not a known release of GoldenGate", help)
+    if isinstance(wanted, HandlerType):
+        handler, chain = wanted, []
+    else:
+        handler, chain = HANDLER_TYPES[FILE_WRITER], list(_chain(wanted))
+    if format is None and handler.formats in (Formats.DEFAULT, Formats.GIVEN):
+        format = FORMATS[_usual_format(handler, chain)]
+    for part, since, until in (
+        *((each.name, each.since, each.until) for each in (handler, *chain)),
+        *([(format.name, format.since, None)] if format is not None else ()),
+    ):
+        if not _is_there(release, since, until):
+            help = f"it is there {f'up to {manual_name(until)}' if until else f'from {manual_name(since)} on'}"
+            raise argument_error(f"release `{release}` does not have `{part}`", help)
+
+    def section(title: str, prefix: str, specs: Iterable[OptionSpec], values: Mapping[str, str]) -> str:
+        there = [spec for spec in specs if spec.doc and _is_there(release, spec.since, spec.until)]
+        needed = {spec.name: spec.example or "..." for spec in there if spec.need is not Need.NONE}
+        return _section(title, prefix, there, {**needed, **values})
+
+    values = _by_name(*_USUAL, *(_proposed(format) if format is not None else ()), f"type={handler.name}")
+    values["fileNameMappingTemplate"] = f"{_FILE_NAME}{values.pop('fileSuffix', '.txt')}"
+    metadata = {} if is_later(_WITH_TEMPLATE, release) else {"metaColumnsTemplate": _METADATA}
+    if handler.formats is Formats.OWN:
+        values |= metadata
+    if chain:
+        values["eventHandler"] = chain[0].name
+    own = PropertySet(spec for spec in handler.own if spec.name != "format" or format is None)
+    first = [spec for spec in handler.common if spec.name in ("type", "mode") and spec.name not in own.names]
+    rest = [spec for spec in handler.common if spec.name not in ("type", "mode", "format", *own.names)]
+    prefix = f"gg.handler.{handler.name}."
+    sections = [section("The handler", prefix, (*first, *own, *rest), values)]
+    if format is not None:
+        of_format = {name.removeprefix("format."): value for name, value in values.items()} | metadata
+        sections.append(section("The format", prefix, [_choice_of(format)], values))
+        if not format.handler_type:
+            sections.append(section("", f"{prefix}format.", FORMAT_OWNERS[format.name].own, of_format))
+    for event, following in zip_longest(chain, chain[1:]):
+        of_event = {"type": event.name, "pathMappingTemplate": "${fullyQualifiedTableName}"}
+        if event.work is Work.CONVERT:
+            of_event["fileNameMappingTemplate"] = f"{_FILE_NAME}.{event.name}"
+        if following is not None:
+            of_event["eventHandler"] = following.name
+        specs = (*event.common, *event.own) if event.work is not Work.NONE else (event.common[0], *event.own)
+        sections.append(section(f"The event handler {event.name}", f"gg.eventhandler.{event.name}.", specs, of_event))
+    needed = (each.name for each in (handler, *chain))
+    classes = (_CLASSES.get(name, f"/opt/{name}/lib/*") for name in needed)
+    about = f"Handlers of GoldenGate for Big Data {manual_name(known)}. {wanted.doc}"
+    return _file(about, handler.name, sections, known, _process(release, ":".join(filter(None, classes))))
+
+
+def _chain(last: EventHandlerType) -> Iterator[EventHandlerType]:
+    """Yield an event handler and those that its target has before it, as far as they are known."""
+    chain = TARGETS[last.name].chain if last.name in TARGETS else (last.name,)
+    for part in chain:
+        yield EVENT_HANDLER_TYPES[re.split("[, ]", part)[0]]  # the first of several stages
+
+
+def _usual_format(handler: HandlerType, chain: Sequence[EventHandlerType]) -> str:
+    if any(event.work is Work.CONVERT or (event.work is Work.NONE and event.name in TARGETS) for event in chain):
+        return _CONTAINER
+    return "json" if handler.formats is Formats.DEFAULT and handler.name not in FILE_TYPES else DEFAULT_FORMAT
+
+
+def _is_there(release: str, since: str, until: str | None) -> bool:
+    """Return whether a release, which a user may name to the last digit, has what is there from `since` to `until`."""
+    return not is_later(since, release) and is_available(find_release(release) or release, FIRST_RELEASE, until)
 
 
 def handler_lines(format: Format, *settings: str) -> list[str]:
@@ -99,6 +197,10 @@ def converted_lines(type: str) -> list[str]:
     ]
 
 
+def _by_name(*lines: str) -> dict[str, str]:
+    return dict(line.split("=", 1) for line in lines)
+
+
 def _proposed(format: Format) -> Iterator[str]:
     yield f"type={format.handler_type}" if format.handler_type else f"format={format.name}"
     for line in format.proposed:
@@ -109,32 +211,66 @@ def handler_name(format: Format) -> str:
     return format.name.removeprefix("delimited").removesuffix("_json").replace("_", "")
 
 
-def _opening(format: Format, name: str) -> str:
-    about = f"A handler of GoldenGate for Big Data that writes files below ./out/{name}. {format.doc}"
-    if not format.options.of_goldengate:
-        about += " GoldenGate itself does not have this format."
+def _choice_of(format: Format) -> OptionSpec:
+    """Return the property `format`, with the default that it has for the type of the format's handlers."""
+    if not format.handler_type:
+        return replace(FORMAT, doc=f"{format.doc} `ggfmt formats` lists the others.", kind=Text())
+    default = next(other for other in FORMATS.values() if other.handler_type == format.handler_type).name
+    return replace(
+        FORMAT, doc="The format that ggfmt writes. GoldenGate ignores this line.", kind=Text(), default=default
+    )
+
+
+def _file(about: str, handlers: str, sections: Iterable[str], release: str, process: str) -> str:
     reading = (
         "ggfmt reads the keys of the handlers in gg.handlerlist, and accepts the other keys of GoldenGate. "
         "A value loses the blanks around it, line ends among them; CDATA[...] keeps them."
     )
-    return _comment(about) + _comment(reading)
+    defaults = {spec.name: spec.default_text for spec in RunOptions.specs()}
+    own = _section("ggfmt itself", "ggfmt.", RunOptions.specs(), {**defaults, "compatibility": release})
+    opening = f"{_comment(about)}{_comment(reading)}\ngg.handlerlist={handlers}\n"
+    return "\n".join(filter(None, (opening, *sections, own, process)))
 
 
-def _properties(
-    prefix: str, specs: Mapping[str, OptionSpec], proposed: Mapping[str, str], release: str
-) -> Iterator[str]:
-    """Yield a comment and a line for each property; the line is a comment too if a new file should not set it."""
-    for name, spec in specs.items():
-        value = proposed.get(name, spec.default_text)
-        if value.startswith(("=", ":")):  # it would be part of the separator of key and value
-            value = f"CDATA[{value}]"
-        is_written = value and release not in spec.disputed and name not in OF_FILE_WRITER
-        line = f"{prefix}{name}={value}" if is_written else f"#{prefix}{name}={spec.example_text}"
-        # The description of words contains them.
-        is_plain = isinstance(spec.kind, Bool | Choice | Path) or spec.kind.legal == Text().legal
+def _process(release: str, classes: str) -> str:
+    """Return the part of a file that is for GoldenGate's process. `classes`: the class path of the handlers."""
+    side, options = "jvm", ""
+    if is_later(_WITH_JVM_KEYS, release):
+        side, options = "javawriter", " -Djava.class.path=ggjava/ggjava.jar"
+    lines = (
+        "# The process around the handler: GoldenGate needs these keys, ggfmt does nothing with them\n",
+        "goldengate.userexit.timestamp=utc",
+        f"goldengate.userexit.writers={side}",
+        f"{side}.stats.display=TRUE",
+        f"{side}.stats.full=TRUE",
+        f"{side}.bootoptions=-Xmx512m -Xms32m{options}",
+        "gg.log=log4j",
+        "gg.log.level=INFO",
+        "gg.report.time=30sec",
+        *([f"gg.classpath={classes}"] if classes else ()),
+    )
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _section(title: str, prefix: str, specs: Iterable[OptionSpec], values: Mapping[str, str]) -> str:
+    """Return a comment and a line for each property; the line is a comment too if `values` has no value for it."""
+    parts = [f"# {title}\n"] if title else []
+    for spec in specs:
+        value = values.get(spec.name)
+        line = f"#{prefix}{spec.name}={spec.example_text}"
+        if value:
+            # A separator of key and value at the start would be part of the separator before it.
+            line = f"{prefix}{spec.name}=" + (f"CDATA[{value}]" if value.startswith(("=", ":")) else value)
+        has_words = isinstance(spec.kind, Choice) and any(spec.kind.words.values())  # the sentence contains them
+        is_plain = has_words or isinstance(spec.kind, Bool | Path | Unknown) or spec.kind.legal == Text().legal
         legal = "" if is_plain else f" Legal: {spec.kind.legal}."
+        unconfirmed = " No manual at hand confirms it." if spec.doubtful else ""
         default = "nothing" if spec.default == "" else spec.default_text or "none"
-        yield _comment(f"{sentence(spec)}{legal}".replace("`", "")) + f"# Default: {default}\n{line}\n"
+        facts = f"Default: {default}" if spec.attr or spec.default is not None else ""
+        facts = "\n# ".join(filter(None, (_NEEDS[spec.need], facts)))
+        about = _comment(f"{sentence(spec)}{legal}{unconfirmed}".replace("`", ""))
+        parts.append("".join((about, f"# {facts}\n" if facts else "", line, "\n")))
+    return "\n".join(parts) if len(parts) > bool(title) else ""
 
 
 def _comment(text: str) -> str:

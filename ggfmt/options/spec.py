@@ -73,8 +73,12 @@ class OptionSpec:
 
     @property
     def example_text(self) -> str:
-        """Return a legal value other than the default, as in a properties file."""
-        return _example(self.kind, self.default) if self.example is None else self.example
+        """Return a legal value as in a properties file, other than the default if ggfmt applies the property."""
+        if self.example is not None:
+            return self.example
+        if not self.attr and not isinstance(self.kind, value_types.Bool | value_types.Choice):
+            return self.default_text or "..."
+        return _example(self.kind, self.default)
 
     @property
     def default_text(self) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from places import ROOT
 
+from ggfmt.config.handler_file import NEW_TYPES
 from ggfmt.diagnostics.codes import CODES
 from ggfmt.formats import FORMATS
 
@@ -58,7 +59,9 @@ def test_pages_for_docs_and_formats_for_init() -> None:
     assert offered("docs", "com") == ["compare-rows", "commands", "comparing"]
     assert offered("docs", "GG20") == [code for code in CODES if code.startswith("GG20")]
     assert offered("docs", "canal") == ["canal", "canal_json"]
-    assert offered("init", "") == [name for name, format in FORMATS.items() if format.writes is not None]
+    formats = [name for name, format in FORMATS.items() if format.writes is not None]
+    assert offered("init", "") == [*formats, *NEW_TYPES]
+    assert offered("init", "kafkac") == ["kafkaconnect_json", "kafkaconnect_avro", "kafkaconnect"]
 
 
 def test_words_that_are_declared_come_by_themselves() -> None:

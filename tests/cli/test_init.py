@@ -9,11 +9,15 @@ import documents
 import pytest
 from places import ROOT
 
-from ggfmt.config.handler_file import handler_file, handler_name
+from ggfmt.config.handler_file import NEW_TYPES, handler_file, handler_name, type_file
 from ggfmt.config.handler_options import KafkaOptions
 from ggfmt.config.handlers import HandlerOptions, RunOptions, read_configuration
-from ggfmt.config.properties import read_properties
+from ggfmt.config.lint.reading import Rules, lint
+from ggfmt.config.properties import parse_properties, read_properties
+from ggfmt.diagnostics.codes import Severity
+from ggfmt.diagnostics.diagnostic import UsageError
 from ggfmt.formats import FORMATS
+from ggfmt.options.releases import RELEASES, find_release
 
 HANDLER_FILES = sorted((ROOT / "conf").glob("*.properties"))
 WRITTEN = [name for name, format in FORMATS.items() if format.writes is not None]
@@ -65,10 +69,10 @@ def test_init_into_a_directory_that_is_not_there(here: Path) -> None:
     ("name", "help"),
     [("jsn", "did you mean `json`?"), ("zzzz", "legal values are `delimitedtext`, ")],
 )
-def test_init_of_a_format_that_is_none(name: str, help: str) -> None:
+def test_init_of_a_name_that_is_none(name: str, help: str) -> None:
     code, told = documents.called(["init", name])
     assert code == 2
-    assert told.startswith(f"error[GG106] unknown format `{name}`\n  help: {help}")
+    assert told.startswith(f"error[GG106] unknown format or type `{name}`\n  help: {help}")
 
 
 def test_init_of_a_format_that_is_only_read() -> None:
@@ -77,6 +81,96 @@ def test_init_of_a_format_that_is_only_read() -> None:
     assert told.startswith(
         "error[GG106] `dms_json` is a format that ggfmt reads, but does not write\n  help: no handler"
     )
+
+
+# Files for types of handlers and event handlers
+
+
+@pytest.mark.parametrize("name", NEW_TYPES)
+def test_the_file_of_a_type_is_right_in_each_of_its_releases(name: str) -> None:
+    checked = 0
+    for release in RELEASES:
+        try:
+            text = type_file(name, release)
+        except UsageError:
+            continue
+        findings = lint(text.encode(), "mine.properties", Rules())
+        assert [str(each) for each in findings if each.severity is not Severity.NOTE] == [], release
+        keys = {entry.key: entry.value for entry in parse_properties(text, "mine.properties").entries}
+        assert keys["ggfmt.compatibility"] == release
+        assert ("jvm.bootoptions" in keys) is (release in ("21", "23", "26"))
+        checked += 1
+    known = NEW_TYPES[name]
+    assert checked >= (1 if known.until or not find_release(known.since) else 2)
+
+
+_RUN = [
+    ("kafka", "json", "topicMappingTemplate"),
+    ("filewriter", "delimitedtext", "stateFileDirectory"),
+    ("kafkaconnect", "kafkaconnect_json", "keyMappingTemplate"),
+    ("parquet", "avro_row_ocf", "eventHandler"),
+    ("hdfs", "delimitedtext", "pathMappingTemplate"),
+]
+
+
+@pytest.mark.parametrize("release", ["12.3.2", "19.1", "21c", "23ai"])
+@pytest.mark.parametrize(("name", "format", "property"), _RUN, ids=[name for name, _, _ in _RUN])
+def test_the_file_of_a_type_runs(name: str, format: str, property: str, release: str, here: Path) -> None:
+    assert documents.called(["init", name, "--release", release, "-o", "mine.properties"]) == (0, "")
+    text = Path("mine.properties").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if line[:1] not in ("", "#")]
+    assert name in ("hdfs", "parquet") or "hdfs" not in text.lower()
+    assert any(f".{property}=" in line for line in lines)
+    assert any(".metaColumnsTemplate=${" in line for line in lines) is (release != "12.3.2")
+    code, told = documents.called(["validate-config", "mine.properties", "--strict", "--for-run"])
+    assert code == 0, told
+    sample = [str(ROOT / "samples" / "tcustord.json"), "--definitions", str(ROOT / "samples" / "TCUSTORD.def")]
+    code, told = documents.called(["-q", "run", *sample, "-c", "mine.properties", "-o", "out", "--master", "none[1]"])
+    assert code == 0, told
+    (handler,) = read_configuration(["mine.properties"]).handlers
+    assert handler.format == format
+
+
+def test_a_chain_of_event_handlers_is_that_of_the_target() -> None:
+    text = type_file("synapse", "23ai")
+    lines = [line for line in text.splitlines() if re.search(r"(?i)eventhandler(=|\..*\.type=)", line)]
+    assert [line for line in lines if line[0] != "#"] == [
+        "gg.handler.filewriter.eventHandler=parquet",
+        "gg.eventhandler.parquet.type=parquet",
+        "gg.eventhandler.parquet.eventHandler=abs",
+        "gg.eventhandler.abs.type=abs",
+        "gg.eventhandler.abs.eventHandler=synapse",
+        "gg.eventhandler.synapse.type=synapse",
+    ]
+
+
+def test_a_release_decides_which_properties_are_in_the_file() -> None:
+    old, new = type_file("s3", "19.1"), type_file("s3", "23.8")
+    assert "accessKeyId" not in old and "purgeTargetPathOnStartup" not in type_file("s3", "23ai")
+    assert "accessKeyId" in new and "purgeTargetPathOnStartup" in new
+    assert "ggfmt.compatibility=26\n" in type_file("kafka")
+    assert "ggfmt.compatibility=12.3.2\n" in type_file("flume")  # its last
+
+
+def test_a_release_and_a_format_make_the_file_of_a_handler_with_that_format() -> None:
+    code, printed = documents.called(["init", "xml", "--release", "19.1"])
+    assert (code, printed) == (0, type_file("hdfs", "19.1", FORMATS["xml"]))
+    assert "gg.handler.hdfs.format=xml\n" in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["kafka", "--release", "22"], "`22` is not a known release of GoldenGate\n  help: releases are `12.2`, "),
+        (["s3", "--release", "12.2"], "release `12.2` does not have `filewriter`\n  help: it is there from 12.3.2.1"),
+        (["flume", "--release", "23ai"], "release `23ai` does not have `flume`\n  help: it is there up to 12.3.2.1"),
+        (["delimitedtext_op", "--release", "12.3"], "release `12.3` does not have `delimitedtext_op`"),
+    ],
+)
+def test_a_release_without_the_type(arguments: list[str], message: str) -> None:
+    code, told = documents.called(["init", *arguments])
+    assert code == 2
+    assert told.startswith(f"error[GG565] {message}")
 
 
 # The files in conf/

@@ -16,7 +16,7 @@ from ggfmt.config.property_table import EVENT_HANDLER_TYPES, EventHandlerType
 from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, listing
 from ggfmt.java.text import InvalidValueError, UnsupportedValueError, trim, visible
-from ggfmt.options.spec import Need
+from ggfmt.options.spec import Need, OptionSpec
 from ggfmt.options.templates import NameTemplate
 from ggfmt.options.value_types import ValueType
 
@@ -52,25 +52,14 @@ def illegal_value(entry: Entry, error: InvalidValueError) -> Diagnostic:
     return Diagnostic(code, f"`{entry.key}` {message}", span, help, fix)
 
 
-_EXAMPLES = {
-    "pathMappingTemplate": "./dirout",
-    "fileNameMappingTemplate": "${fullyQualifiedTableName}_${currentTimestamp}.json",
-    "stateFileDirectory": "./dirsta",
-    "topicMappingTemplate": "${fullyQualifiedTableName}",
-    "keyMappingTemplate": "${primaryKeys}",
-    "bucketMappingTemplate": "orders",
-    "region": "eu-central-1",
-}
-
-
 def missing_properties(
-    prefix: str, names: Sequence[str], owner: str, place: Entry, need: Need = Need.REQUIRED
+    prefix: str, lacking: Sequence[OptionSpec], owner: str, place: Entry, need: Need = Need.REQUIRED
 ) -> Diagnostic:
-    keys = [f"{prefix}{name}" for name in names]
+    keys = [f"{prefix}{spec.name}" for spec in lacking]
     are = "is" if len(keys) == 1 else "are"
     verb = "need" if need is Need.REQUIRED else "usually have"
     message = f"{listing(keys)} {are} missing, which {owner} {verb}"
-    lines = [f"{key}={_EXAMPLES.get(name, '...')}" for key, name in zip(keys, names, strict=True)]
+    lines = [f"{key}={spec.example or '...'}" for key, spec in zip(keys, lacking, strict=True)]
     return Diagnostic("GG109", message, place.key_span, f"add {listing(lines)}")
 
 
@@ -139,7 +128,7 @@ class EventHandlerBlock:
             self._report("GG109", f"`{key}` is missing", self.entries[0].key_span, help)
         elif self.type is not None:
             given = {name for name, entry in self.given.items() if trim(entry.value)}
-            missing = [known.name for known in self.type.required if known.name not in given]
+            missing = [known for known in self.type.required if known.name not in given]
             if missing and not by_target:
                 owner = f"event handlers of the type `{self.type.name}`"
                 prefix = f"gg.eventhandler.{self.name}."

@@ -83,8 +83,7 @@ def check_required(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
     if lacking:
         need = max((known.need for known in lacking), key=list(Need).index)
         owner = f"handlers of the type `{assembly.type.name}`"
-        names = [known.name for known in lacking]
-        finding = missing_properties(f"gg.handler.{assembly.name}.", names, owner, assembly.type_entry, need)
+        finding = missing_properties(f"gg.handler.{assembly.name}.", lacking, owner, assembly.type_entry, need)
         yield replace(finding, level=Severity.WARNING if need is Need.REQUIRED else Severity.NOTE)
 
 
