@@ -181,10 +181,12 @@ def _listed(head: str, declared: PropertySet = NO_PROPERTIES, since: str = FIRST
             yield from _GROUPS[line] if line in _GROUPS else _listed(line, declared, since)
             continue
         name, values, text, source = map(str.strip, f"{line}|||".split("|")[:4])
-        known = declared.find(name)
-        if known is None or known.name != name or values:
-            attr, doc = ("", "") if known is None or known.name != name else (known.attr, known.doc)
-            known = OptionSpec(name, attr, _kind(values), None, doc, since, ())
+        found = declared.find(name)
+        known = (
+            found if found is not None and found.name == name else OptionSpec(name, "", Unknown(), None, "", since, ())
+        )
+        if values:
+            known = replace(known, kind=_kind(values), default=None, since=since, until=None, aliases=(), disputed=())
         facts = {"since": max(known.since, since, key=release_numbers), **_facts(text)}
         if "default" in facts:
             facts["default"] = known.kind.parse(facts["default"]) if facts["default"] else None

@@ -188,8 +188,9 @@ def test_a_wrong_call_is_told_by_the_name_of_the_function(arguments: dict[str, A
 def test_positions_are_as_they_are_declared(tmp_path: Path) -> None:
     source = write_lines(tmp_path / "in.json", [operation(1)])
     assert ggfmt.convert(source, None, tmp_path / "out", "json", master="none").manifest is not None
+    lint: Any = ggfmt.lint
     with pytest.raises(TypeError, match="too many positional"):
-        ggfmt.lint(None, "", None, "name", "more")  # type: ignore[call-arg]
+        lint(None, "", None, "name", "more")
 
 
 # How fields are read

@@ -88,8 +88,9 @@ def check_required(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
 
 
 def _kerberos(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
-    chosen = assembly.others.get("authType")
-    lacking = [name for name in ("kerberosPrincipal", "kerberosKeytabFile") if not _has(assembly, name)]
+    chosen, type = assembly.others.get("authType"), assembly.type
+    names = ("kerberosPrincipal", "kerberosKeytabFile")
+    lacking = [spec for spec in type.own if spec.name in names and not _has(assembly, spec.name)] if type else []
     if chosen is not None and before_comment(chosen).lower() == "kerberos" and lacking:
         finding = missing_properties(
             f"gg.handler.{assembly.name}.", lacking, "handlers with `authType=kerberos`", chosen
