@@ -175,7 +175,7 @@ class EventHandlerBlock:
 
     def _check_path(self, store: str) -> None:
         path = self.given.get("pathMappingTemplate")
-        start = None if path is None else re.match(r"[a-z0-9]+://" if store != "s3" else r"[a-z0-9]+://|/", path.value)
+        start = None if path is None else re.match(r"\w+://" if store != "s3" else r"\w+://|/", path.value)
         if path is not None and start is not None:
             message = f"`{path.key}` starts with `{start[0]}`, which becomes a part of the names in the store"
             self._report("GG142", message, path.value_span, f"remove the `{start[0]}` at the start")

@@ -121,7 +121,7 @@ def check_names(entry: Entry, property: str) -> Iterator[Diagnostic]:
     except InvalidValueError:
         return  # it is reported
     if any(piece.keyword == "null" for piece in pieces):
-        message = f"`{entry.key}` has `${{null}}`, which is no {rule.what}"
+        message = f"`{entry.key}` has `${{null}}`, and a {rule.what} needs a name"
         yield Diagnostic("GG141", message, part_span(entry, "${null}"), "write a name")
     texts = list(_literals(pieces))
     whole = "".join(texts) if all(isinstance(piece, Literal) for piece in pieces) else None
