@@ -1151,6 +1151,12 @@ def test_a_valid_configuration_is_read_back_without_errors(
     assert (read.name, read.format, read.options, read.handler) == (name, format.name, options, handler)
 
 
+def test_what_is_filled_in_is_a_note_unless_a_run_is_asked_for() -> None:
+    content = k("gg.handler.k.rootFilePath=${OUT}").encode()
+    severities = [item.severity for run in (False, True) for item in lint(content, "f", Rules(for_run=run))]
+    assert severities == [Severity.NOTE, Severity.WARNING]
+
+
 def test_the_linter_loads_nothing_heavy() -> None:
     program = "import json, sys, ggfmt.config.lint.reading; print(json.dumps(sorted(sys.modules)))"
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
