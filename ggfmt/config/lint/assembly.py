@@ -290,7 +290,7 @@ class HandlerBuilder:
             message = f"`{entry.key}` has no effect: a handler of the type `{self.type_text}` has no formatter"
             meant = f"gg.handler.{self.name}.{found.name}"
             is_given = any(key.rest.lower() == found.name.lower() for key in self.keys)
-            help = f"`{meant}` is given too: remove one of them" if is_given else f"write `{meant}`"
+            help = f"remove it: `{meant}` is given too" if is_given else f"write `{meant}`"
             rewrite = removal(entry) if is_given else renamed_key(entry, meant)
             self.findings.append(Diagnostic("GG110", message, entry.key_span, help, rewrite=rewrite))
             return
