@@ -180,7 +180,7 @@ def _find(kinds: Iterable[OwnerKind], name: str, handler: str | None = None) -> 
         found[OwnerKind.FORMAT] = {spec: having for spec, having in formats if having[0][0].name in FORMATS}
     symbols = []
     for kind, groups in sorted(found.items(), key=lambda item: _is_of_others(item[1])):
-        variants = [Variant(having[0][1], tuple(owner for owner, _ in having)) for having in groups.values()]
+        variants = [_variant(having) for having in groups.values()]
         variants = [own for own in variants if handler in [owner.name for owner in own.owners]] or variants
         variants = [own for own in variants if not own.spec.is_other_name(name)] or variants
         own = variants[0].spec.name
@@ -190,6 +190,11 @@ def _find(kinds: Iterable[OwnerKind], name: str, handler: str | None = None) -> 
         return None
     others = dict.fromkeys(symbol.key for symbol in symbols if symbol.key != symbols[0].key)
     return replace(symbols[0], others=tuple(others))
+
+
+def _variant(having: Sequence[tuple[Owner, OptionSpec]]) -> Variant:
+    source = next((spec.source for _, spec in having if spec.source), "")
+    return Variant(replace(having[0][1], source=source), tuple(owner for owner, _ in having))
 
 
 def _is_of_others(groups: Mapping[OptionSpec, Sequence[tuple[Owner, OptionSpec]]]) -> bool:

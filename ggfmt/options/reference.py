@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from ggfmt.options.releases import FIRST_RELEASE
+from ggfmt.options.releases import FIRST_RELEASE, manual_name
 from ggfmt.options.spec import Need, OptionSpec
 from ggfmt.options.value_types import Choice
 
@@ -59,10 +59,10 @@ class Dated(Protocol):
 
 def releases(of: Dated) -> str:
     if of.until is not None:
-        return f"{of.since} to {of.until}"
+        return f"{manual_name(of.since)} to {manual_name(of.until)}"
     if not of.since:
         return "ggfmt only"
-    return "all" if of.since == FIRST_RELEASE else f"from {of.since}"
+    return "all" if of.since == FIRST_RELEASE else f"from {manual_name(of.since)}"
 
 
 def default_words(spec: OptionSpec) -> str:

@@ -181,7 +181,7 @@ class Duration(ValueType[Decimal]):
     GoldenGate for Big Data 12.3.2.1, table 5-1.
     """
 
-    legal = "one number with an optional suffix `ms`, `s`, `m` or `h`, such as `30s` or `1.5h`; 0 or less for never"
+    legal = "one number with an optional suffix `ms`, `s`, `m` or `h`, such as `30s` or `1.5h`; 0 or less is off"
 
     def parse(self, text: str) -> Decimal:
         match = re.fullmatch(r"([+-]?[0-9]{1,15}(?:\.[0-9]{1,9})?)(ms|s|m|h|)", text.lower())

@@ -5,20 +5,37 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ggfmt.config import symbols
-from ggfmt.config.property_table import KEYS, EventHandlerType, HandlerType, Owner, OwnerKind, Target
+from ggfmt.config.property_table import (
+    EVENT_HANDLER_TYPES,
+    HANDLER_TYPES,
+    HANDLERS,
+    KEYS,
+    PROCESS,
+    TARGETS,
+    EventHandlerType,
+    HandlerType,
+    Owner,
+    OwnerKind,
+    Target,
+)
 from ggfmt.diagnostics.codes import Code
 from ggfmt.diagnostics.diagnostic import list_names
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Format
+from ggfmt.formats.goldengate import metacolumns
+from ggfmt.options import templates
+from ggfmt.options.message_templates import MessageTemplate
 from ggfmt.options.reference import as_dict, default_words, releases, table_cells
 from ggfmt.options.releases import RELEASES
 from ggfmt.options.spec import Need, OptionSpec
-from ggfmt.options.value_types import Choice, ReleaseChoice
+from ggfmt.options.templates import PathTemplate
+from ggfmt.options.value_types import Choice, ReleaseChoice, ValueType
 from ggfmt.render.diagnostics import Piece, plain, print_styled, write_text
 from ggfmt.render.wrapping import indented
 
@@ -220,9 +237,25 @@ def _code(code: Code) -> Explanation:
 
 
 def _keyword(word: symbols.KeywordSymbol) -> Explanation:
-    title, facts = f"${{{word.name}}}", tuple((f"in {where}", (doc,)) for where, doc in word.meanings)
+    title = f"${{{word.name}}}"
+    facts: list[_Fact] = [(f"in {where}", (doc,)) for where, doc in word.meanings]
+    column = metacolumns.KEYWORDS.get(word.name.lower())
+    if column is not None and not column.argument:
+        field = next((name for name, keyword in metacolumns.FIXED_NAMES.items() if keyword == column.name), column.name)
+        facts.append(("form", (f"`metaColumnsTemplate=${{{column.name}[{field}]}}`: the brackets name the field",)))
+    for label, kind in (("of files", PathTemplate), ("of messages", MessageTemplate)):
+        if word.name in _keywords_of(kind()):
+            having = (spec.name for owner in symbols.OWNERS for spec in owner.own if isinstance(spec.kind, kind))
+            facts.append((f"templates {label}", (list_names(dict.fromkeys(having)),)))
     data = {"kind": "keyword", "keyword": word.name, "meanings": dict(word.meanings)}
-    return Explanation(title, ("A keyword of templates.",), facts, data=data)
+    return Explanation(title, ("A keyword of templates.",), tuple(facts), data=data)
+
+
+def _keywords_of(kind: ValueType[Any]) -> list[str]:
+    """Return the keywords that have a value in templates of a kind."""
+    others = templates.IN_FILE if isinstance(kind, MessageTemplate) else templates.OF_MESSAGES
+    known = (name for name, doc in templates.MEANINGS.items() if others not in doc)
+    return [name for name in known if name not in templates.UNKNOWN_VALUES]
 
 
 _OWNERS = {
@@ -242,6 +275,8 @@ def _owners(owners: tuple[Owner, ...]) -> Explanation:
         if len(owners) > 1 or owner.name not in FORMATS:
             facts += [("what it is", (_OWNERS[owner.kind],)), *([("meaning", (owner.doc,))] if owner.doc else [])]
         facts += _owner_facts(owner)
+    if any(isinstance(owner, HandlerType | EventHandlerType) for owner in owners):
+        facts.append(("new file", (f"`ggfmt init {name}`",)))
     facts.append(("properties", (f"`ggfmt options {name}` lists them",)))
     if name in FORMATS:
         facts.append(("page", (f"`ggfmt docs {name}` shows it",)))
@@ -272,12 +307,16 @@ def _owner_facts(owner: Owner) -> Iterator[_Fact]:
         return
     if owner.kind is not OwnerKind.OWN:
         yield "releases", (releases(owner),)
+    for label, need in (("required", Need.REQUIRED), ("usual", Need.USUAL)):
+        names = [spec.name for spec in owner.own if spec.need is need]
+        if names:
+            yield label, (list_names(names),)
     if isinstance(owner, HandlerType):
         yield "`format`", (owner.formats.value,)
     elif isinstance(owner, EventHandlerType):
         yield "in ggfmt", (owner.work.value,)
     elif isinstance(owner, Target) and owner.chain:
-        yield "chain", (" -> ".join(("File Writer", *owner.chain)),)
+        yield "chain", (_chain(owner),)
 
 
 def _property(word: symbols.PropertySymbol, given: str) -> Explanation:
@@ -291,12 +330,17 @@ def _property(word: symbols.PropertySymbol, given: str) -> Explanation:
         "key": word.key,
         "renamed": word.renamed,
         "others": list(word.others),
+        "values": dict(_named_values(word)),
         "variants": [
             {"formats": list(variant.formats), "owners": _names(variant), **as_dict(variant.spec)}
             for variant in word.variants
         ],
     }
-    facts = list(_facts(word.variants))
+    named = dict(_named_values(word))
+    facts = [fact for fact in _facts(word.variants) if not named or fact[0] != "legal values"]
+    if named:
+        width = max(map(len, named)) + 2
+        facts.insert(0, ("values", tuple(f"{f'`{name}`':{width}}  {text}" for name, text in named.items())))
     if not applied:
         facts.append(("in ggfmt", ("refused, because it changes messages" if _changes(word) else "no effect",)))
     if word.keyword is not None:
@@ -322,6 +366,27 @@ def _property(word: symbols.PropertySymbol, given: str) -> Explanation:
     return Explanation(word.key, tuple(paragraphs), tuple(facts), tuple(samples), data)
 
 
+def _named_values(word: symbols.PropertySymbol) -> Iterator[tuple[str, str]]:
+    """Yield the values of a property that names what has properties, each with what it is."""
+    if word.key in (f"{kind.value}type" for kind in (OwnerKind.HANDLER, OwnerKind.EVENT_HANDLER)):
+        types: Mapping[str, Owner] = HANDLER_TYPES if word.kind is OwnerKind.HANDLER else EVENT_HANDLER_TYPES
+        yield from ((owner.name, owner.doc) for owner in types.values())
+    elif word.key == "gg.target":
+        for target in TARGETS.values():
+            yield target.name, "; ".join((releases(target), *([_chain(target)] if target.chain else ())))
+    elif word.key == "gg.stage":
+        for stage in PROCESS.words(word.key):
+            yield stage, f"of {', '.join(found)}" if (found := _targets_with(stage)) else "of no target that is known"
+
+
+def _targets_with(stage: str) -> list[str]:
+    return [target.name for target in TARGETS.values() if stage in target.stages]
+
+
+def _chain(target: Target) -> str:
+    return " -> ".join(("File Writer", *target.chain))
+
+
 def _is_key(word: symbols.PropertySymbol) -> bool:
     return word.variants[0].owners[0] is KEYS
 
@@ -339,19 +404,45 @@ def _names(variant: symbols.Variant) -> list[str]:
 
 
 def _facts(variants: Sequence[symbols.Variant]) -> Iterator[_Fact]:
-    """Yield the facts: first those that differ between formats, then common ones."""
-    facts_of_variants = [list(_spec_facts(variant.spec)) for variant in variants]
-    common = [fact for fact in facts_of_variants[0] if all(fact in facts for facts in facts_of_variants)]
-    for variant, facts in zip(variants, facts_of_variants, strict=True):
-        names = _names(variant)
-        if names and names != ["handler"]:
-            kinds = {OwnerKind.HANDLER: "handlers", OwnerKind.EVENT_HANDLER: "event handlers"}
-            label = "formats" if variant.formats else kinds[variant.owners[0].kind]
-            yield label, (", ".join(name if name != "handler" else "all" for name in names),)
-        if not _one_meaning(variants) and variant.spec.doc:
-            yield "meaning", (variant.spec.doc,)
-        yield from (fact for fact in facts if fact not in common)
-    yield from common
+    """Yield each fact of the variants once; where they differ, with the owners that it holds for."""
+    having = [[*dict.fromkeys(_shown(variant))] for variant in variants]
+    several = len({name for names in having for name in names}) > 1
+    facts_of_variants = [dict(_spec_facts(variant.spec)) for variant in variants]
+    if any(name not in _ALL for names in having for name in names):
+        kinds = {OwnerKind.HANDLER: "handlers", OwnerKind.EVENT_HANDLER: "event handlers"}
+        label = "formats" if variants[0].formats else kinds[variants[0].owners[0].kind]
+        yield label, (_listed(name for names in having for name in names),)
+    if not _one_meaning(variants):
+        for variant, facts in zip(variants, facts_of_variants, strict=True):
+            facts |= {"meaning": (variant.spec.doc,)} if variant.spec.doc else {}
+    longest = max(facts_of_variants, key=len)
+    for label in dict.fromkeys((*(["meaning"] if "meaning" in longest else ()), *longest, *chain(*facts_of_variants))):
+        names_of: dict[tuple[str, ...], list[str]] = {}
+        for names, facts in zip(having, facts_of_variants, strict=True):
+            if label in facts:
+                names_of.setdefault(facts[label], []).extend(names)
+        of_all = len(names_of) == 1 and (label == "aliases" or all(label in facts for facts in facts_of_variants))
+        if of_all or not several:
+            yield from ((label, lines) for lines in names_of)
+            continue
+        shown: list[str] = []
+        for lines, names in names_of.items():
+            head = f"{_listed(names)}:"
+            shown += [f"{head} {lines[0]}"] if len(lines) == 1 else [head, *lines]
+        yield label, tuple(shown)
+
+
+_ALL = ("all others", "any in ggfmt")
+
+
+def _shown(variant: symbols.Variant) -> Iterator[str]:
+    for name in _names(variant):
+        yield name if name != HANDLERS.name else _ALL[HANDLERS not in variant.owners]
+
+
+def _listed(names: Iterable[str]) -> str:
+    found = dict.fromkeys(names)
+    return ", ".join(sorted(found, key=_ALL.__contains__))
 
 
 def _one_meaning(variants: Sequence[symbols.Variant]) -> bool:
@@ -368,7 +459,9 @@ def _spec_facts(spec: OptionSpec) -> Iterator[_Fact]:
         yield "legal values", lines if any(spec.kind.words.values()) else (spec.kind.legal,)
     else:
         yield "legal values", (spec.kind.legal,)
-    if spec.attr or spec.default is not None:
+    if isinstance(spec.kind, MessageTemplate | PathTemplate):
+        yield "keywords", (list_names(f"${{{name}}}" for name in _keywords_of(spec.kind)),)
+    if spec.default or (spec.need is not Need.REQUIRED and (spec.attr or spec.default is not None)):
         yield "default", (default_words(spec),)
     if spec.need is not Need.NONE:
         yield "need", (spec.need.value,)
@@ -377,15 +470,15 @@ def _spec_facts(spec: OptionSpec) -> Iterator[_Fact]:
     if spec.aliases:
         yield "aliases", (list_names(spec.aliases),)
     if spec.source:
-        yield "source", (f"{_CERTAINTY[spec.source[:1]]}{spec.source[1:]}",)
+        yield "source", (f"{_CERTAINTY[spec.source[:1]]}{spec.source[2:]}",)
 
 
 _CERTAINTY = {
-    "S": "the text of the",
-    "E": "seen in",
-    "L": "the code of",
-    "I": "inferred from",
-    "M": "not confirmed by any source at hand:",
+    "S": "",
+    "E": "seen in ",
+    "L": "the code of ",
+    "I": "inferred: ",
+    "M": "not confirmed: ",
 }
 
 

@@ -352,21 +352,20 @@ def test_a_name_of_two_properties() -> None:
 
 def test_a_property_that_formats_differ_in() -> None:
     assert shown("lineDelimiter").split("\n\n")[1] == (
-        "  formats       delimitedtext, delimitedtext_op\n"
-        "  meaning       The text after each message.\n"
-        "  default       `CDATA[\\n]`\n"
-        "  formats       avro_row, avro_op\n"
-        "  meaning       The text after each message, in UTF-8. Messages can contain it. "
+        "  formats       delimitedtext, delimitedtext_op, avro_row, avro_op\n"
+        "  meaning       delimitedtext, delimitedtext_op: The text after each message.\n"
+        "                avro_row, avro_op: The text after each message, in UTF-8. Messages can contain it. "
         "If empty, nothing separates messages.\n"
-        "  default       empty\n"
         "  legal values  any string\n"
+        "  default       delimitedtext, delimitedtext_op: `CDATA[\\n]`\n"
+        "                avro_row, avro_op: empty\n"
         "  releases      all"
     )
 
 
 def test_the_releases_that_have_a_property() -> None:
-    assert "  releases      12.2 to 19.1\n" in shown("includeOpType")
-    assert "  releases      from 12.3\n" in shown("genericWrapperUseFingerprint")
+    assert "  releases      12.2.0.1 to 19.1\n" in shown("includeOpType")
+    assert "  releases      from 12.3.1.1\n" in shown("genericWrapperUseFingerprint")
     assert shown("iso8601Format").count("Write a `T`") == 1  # formats differ in when it ended, not in what it does
 
 

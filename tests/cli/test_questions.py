@@ -71,6 +71,60 @@ QUESTIONS = [
         "options s3",
         "region bucketMappingTemplate pathMappingTemplate accessKeyId secretKey proxyServer required",
     ),
+    (
+        "All tables arrive in one topic. How does each get its own?",
+        "explain topicMappingTemplate",
+        "kafka kafkaconnect kafkarestproxy 12.3 ${fullyQualifiedTableName} ${tableName}",
+    ),
+    (
+        "How do I start a Kafka handler on 23ai?",
+        "init kafka --release 23ai",
+        "type=kafka topicMappingTemplate= keyMappingTemplate= kafkaProducerConfigFile= metaColumnsTemplate= "
+        "jvm.bootoptions= !hdfs !hadoop !rootFilePath",
+    ),
+    (
+        "How do I start a Kafka Connect handler? Which format do I give?",
+        "init kafkaconnect --release 23ai",
+        "type=kafkaconnect kafkaProducerConfigFile= topicMappingTemplate= keyMappingTemplate= messageFormatting "
+        "!hdfs !hadoop",
+    ),
+    (
+        "My files never close until the Replicat stops. What makes them roll?",
+        "explain fileRollInterval",
+        "ms off filewriter hdfs",
+    ),
+    (
+        "How do I start a File Writer?",
+        "init filewriter --release 23ai",
+        "type=filewriter pathMappingTemplate= fileNameMappingTemplate= stateFileDirectory= ${currentTimestamp} "
+        "!hdfs !hadoop",
+    ),
+    (
+        "How do I write Parquet?",
+        "init parquet --release 23ai",
+        "type=filewriter format=avro_row_ocf eventHandler=parquet type=parquet "
+        "gg.eventhandler.parquet.pathMappingTemplate= !hive",
+    ),
+    (
+        "How does the header line get into my CSV files?",
+        "explain enableFieldDescriptorHeaders",
+        "true false first line delimitedtext",
+    ),
+    (
+        "What is in `optype`, and can I name it otherwise?",
+        "explain optype",
+        "metaColumnsTemplate ${optype[op_type]} insertOpKey",
+    ),
+    ("How do I get all tokens into a message?", "explain alltokens", "metaColumnsTemplate tokens gg.includeggtokens"),
+    (
+        "What does `${currentTimestamp}` look like in the name of a file?",
+        "explain currentTimestamp",
+        "yyyy-MM-dd_HH-mm-ss.SSS fileNameMappingTemplate",
+    ),
+    ("Where does Snowflake or Databricks pick up its files?", "explain gg.stage", "snowflake databricks s3 abs gcs 21"),
+    ("Which targets need no handler of their own?", "explain gg.target", "snowflake databricks bq synapse redshift 21"),
+    ("The JVM runs out of memory. Where do I set its heap?", "explain jvm.bootoptions", "-Xmx JVM"),
+    ("The Kafka client classes are not found.", "explain gg.classpath", "jar `*` directory"),
 ]
 
 

@@ -245,7 +245,7 @@ def test_markdown_table() -> None:
         "| Property | Legal values | Default | Releases | Meaning |\n"
         "| --- | --- | --- | --- | --- |\n"
         "| `prettyPrint` | `true`, `false` | `false` | all | Lay it out. |\n"
-        "| `iso8601Format` | `tx`, `delete-insert` | `tx` | 12.3.1 to 21 "
+        "| `iso8601Format` | `tx`, `delete-insert` | `tx` | 12.3.1 to 21.1 "
         "| Choose. `tx`: a transaction; `delete-insert`: two operations. |\n"
         "| `delimiter` | any string | `\\|` | all | Divide. |\n"
         "| `root` | a path | none | all | Go there. |\n"

@@ -50,7 +50,12 @@ class Keyword:
 
 
 _KEYWORDS = (
-    Keyword(ALL_TOKENS, "Tokens", "all tokens of the operation, whether or not the handler has `includeTokens`"),
+    Keyword(
+        ALL_TOKENS,
+        "Tokens",
+        "all tokens of the operation, whether or not the handler has `includeTokens`; with `gg.includeggtokens`, those "
+        "of GoldenGate too",
+    ),
     Keyword("token", "Token", "one token, empty if the token is missing", "the name of the token", assumed=True),
     Keyword(
         "env", "Variable", "a variable of GoldenGate, from `ggfmt.variables`", "the name of the variable", assumed=True
@@ -69,7 +74,7 @@ _KEYWORDS = (
         "the name of the property",
         assumed=True,
     ),
-    Keyword(OP_TYPE, "Operation type", "the operation type, as set by the operation keys"),
+    Keyword(OP_TYPE, "Operation type", "the operation type, as `insertOpKey` and the other operation keys set it"),
     Keyword(POSITION, "Position", "the position in the trail"),
     Keyword("seqno", "Trail number", "the first ten digits of the position, as a number", assumed=True),
     Keyword("rba", "Trail offset", "the rest of the position, as a number", assumed=True),
