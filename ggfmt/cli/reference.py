@@ -12,6 +12,7 @@ import typer
 
 from ggfmt.commands.declaration import Argument, Option
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, did_you_mean, list_names, suggestion
+from ggfmt.options.property_values import argument_error
 from ggfmt.version import VERSION
 
 OptionsFormat = Literal["text", "json", "markdown"]
@@ -31,14 +32,17 @@ def formats() -> None:
 
 def options(
     name: Annotated[
-        str,
+        str | None,
         Argument(
             metavar="NAME",
             help="A format, a type of handlers or event handlers, `handler`, `process` or `ggfmt`.",
             complete="option_sets",
         ),
-    ],
-    output_format: Annotated[OptionsFormat, Option(panel="Display", help="Format of the list.")] = "text",
+    ] = None,
+    output_format: Annotated[
+        Literal["text", "json", "markdown", "json-schema"],
+        Option(panel="Display", help="Format of the list; `json-schema` (without NAME): all keys, for editors."),
+    ] = "text",
 ) -> None:
     """List the properties of a format, of a type of handlers or event handlers, of GoldenGate's process, or of ggfmt.
 
@@ -47,13 +51,24 @@ def options(
     `ggfmt options kafka`
 
     `ggfmt options handler --output-format json`
+
+    `ggfmt options --output-format json-schema`
     """
     from ggfmt.config.symbols import option_sets
     from ggfmt.options.reference import as_dict, markdown_table
     from ggfmt.render.pager import paged
     from ggfmt.render.reference import options_table, print_rich
 
+    if output_format == "json-schema":
+        from ggfmt.render.editor_schema import editor_schema
+
+        if name is not None:
+            raise argument_error(f"the JSON schema has all keys, and `{name}` is given", "leave out the name")
+        typer.echo(json.dumps(editor_schema(), indent=2, ensure_ascii=False))
+        return
     known = option_sets()
+    if name is None:
+        raise argument_error("no format or type is given", f"names are {list_names(known)}")
     if name.lower() not in known:
         near = suggestion(name, known)
         legal = f"legal values are {list_names(known)}"
@@ -206,7 +221,7 @@ def init(
 
     `ggfmt init kafka --release 23ai`
 
-    `ggfmt init parquet -o parquet.properties`
+    `ggfmt init parquet`
     """
     from ggfmt.config.handler_file import NEW_TYPES, handler_file, type_file
     from ggfmt.formats import FORMATS

@@ -330,13 +330,13 @@ def _property(word: symbols.PropertySymbol, given: str) -> Explanation:
         "key": word.key,
         "renamed": word.renamed,
         "others": list(word.others),
-        "values": dict(_named_values(word)),
+        "values": dict(named_values(word)),
         "variants": [
             {"formats": list(variant.formats), "owners": _names(variant), **as_dict(variant.spec)}
             for variant in word.variants
         ],
     }
-    named = dict(_named_values(word))
+    named = dict(named_values(word))
     facts = [fact for fact in _facts(word.variants) if not named or fact[0] != "legal values"]
     if named:
         width = max(map(len, named)) + 2
@@ -366,7 +366,7 @@ def _property(word: symbols.PropertySymbol, given: str) -> Explanation:
     return Explanation(word.key, tuple(paragraphs), tuple(facts), tuple(samples), data)
 
 
-def _named_values(word: symbols.PropertySymbol) -> Iterator[tuple[str, str]]:
+def named_values(word: symbols.PropertySymbol) -> Iterator[tuple[str, str]]:
     """Yield the values of a property that names what has properties, each with what it is."""
     if word.key in (f"{kind.value}type" for kind in (OwnerKind.HANDLER, OwnerKind.EVENT_HANDLER)):
         types: Mapping[str, Owner] = HANDLER_TYPES if word.kind is OwnerKind.HANDLER else EVENT_HANDLER_TYPES

@@ -53,8 +53,8 @@ _KEYWORDS = (
     Keyword(
         ALL_TOKENS,
         "Tokens",
-        "all tokens of the operation, whether or not the handler has `includeTokens`; with `gg.includeggtokens`, those "
-        "of GoldenGate too",
+        "all tokens of the operation, whether or not the handler has `includeTokens`; with "
+        "`gg.includeggtokens`, also the tokens of GoldenGate itself",
     ),
     Keyword("token", "Token", "one token, empty if the token is missing", "the name of the token", assumed=True),
     Keyword(
