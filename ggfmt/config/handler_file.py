@@ -29,7 +29,7 @@ from ggfmt.formats.api.format import Format
 from ggfmt.options.property_values import argument_error
 from ggfmt.options.reference import sentence
 from ggfmt.options.releases import FIRST_RELEASE, RELEASES, find_release, is_available, is_later, manual_name
-from ggfmt.options.spec import Need, OptionSpec, PropertySet
+from ggfmt.options.spec import Need, OptionSpec
 from ggfmt.options.value_types import Bool, Choice, Path, Text, Unknown
 
 _WIDTH = 118
@@ -46,6 +46,7 @@ _USUAL = (
     "kafkaProducerConfigFile=producer.properties",
     "topicName=orders",
 )
+_FIRST = ("type", "mode")
 _FILE_NAME = "${fullyQualifiedTableName}_${currentTimestamp}"
 _NEEDS = {Need.NONE: "", Need.USUAL: "Most files set it.", Need.REQUIRED: "Required."}
 _WITH_TEMPLATE = "19.1"  # from this release on, messages need a template of metadata
@@ -122,11 +123,10 @@ def type_file(name: str, release: str | None = None, format: Format | None = Non
         values |= metadata
     if chain:
         values["eventHandler"] = chain[0].name
-    own = PropertySet(spec for spec in handler.own if spec.name != "format" or format is None)
-    first = [spec for spec in handler.common if spec.name in ("type", "mode") and spec.name not in own.names]
-    rest = [spec for spec in handler.common if spec.name not in ("type", "mode", "format", *own.names)]
+    of_handler = [spec for spec in handler.properties if spec.name != "format" or format is None]
+    of_handler.sort(key=lambda spec: _FIRST.index(spec.name) if spec.name in _FIRST else len(_FIRST))
     prefix = f"gg.handler.{handler.name}."
-    sections = [section("The handler", prefix, (*first, *own, *rest), values)]
+    sections = [section("The handler", prefix, of_handler, values)]
     if format is not None:
         of_format = {name.removeprefix("format."): value for name, value in values.items()} | metadata
         sections.append(section("The format", prefix, [_choice_of(format)], values))
@@ -216,9 +216,8 @@ def _choice_of(format: Format) -> OptionSpec:
     if not format.handler_type:
         return replace(FORMAT, doc=f"{format.doc} `ggfmt formats` lists the others.", kind=Text())
     default = next(other for other in FORMATS.values() if other.handler_type == format.handler_type).name
-    return replace(
-        FORMAT, doc="The format that ggfmt writes. GoldenGate ignores this line.", kind=Text(), default=default
-    )
+    doc = "The format that ggfmt writes. GoldenGate ignores this line."
+    return replace(FORMAT, doc=doc, kind=Text(), default=default)
 
 
 def _file(about: str, handlers: str, sections: Iterable[str], release: str, process: str) -> str:
