@@ -1,5 +1,6 @@
 """`python -m ggfmt`, and the console script."""
 
+import gc
 import os
 import sys
 
@@ -7,17 +8,21 @@ from ggfmt import signals
 from ggfmt.out_of_memory import is_out_of_memory
 from ggfmt.unused_modules import hide_unused_modules, uses_spark_connect
 
+_MANY_OBJECTS = 50_000  # made since the last collection: ten megabytes
 _STOPPED = 3  # as `ggfmt.diagnostics.diagnostic.STOPPED`, which may be impossible to import
 
 
 def run() -> int:
     """Run the command line and return its exit code. A signal ends it with one line, even during imports."""
     signals.install()
+    # Imports, and libraries of lakehouses, make many objects, none of them garbage.
+    gc.set_threshold(_MANY_OBJECTS, *gc.get_threshold()[1:])
     if not uses_spark_connect(sys.argv[1:]):
         hide_unused_modules()
     # numpy, where it is loaded, would start a thread per core for linear algebra. ggfmt has none.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     code = _main()
+    gc.freeze()  # the end of Python collects garbage once more
     signals.finish(code)
     _flush_standard_error()
     # everything is reported and cleaned up; one more signal at the exit of Python would change the code

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import logging
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
@@ -25,33 +22,6 @@ from ggfmt.commands.declaration import After, Argument, OldName, Option
 from ggfmt.commands.inspection import PreviewRequest, SchemaRequest, make_schemas, run_preview
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, UsageError
 from ggfmt.spark.target import detect_spark
-
-_MANY_OBJECTS = 50_000  # made since the last collection: ten megabytes
-
-
-@contextmanager
-def gc_disabled() -> Iterator[None]:
-    """Run without garbage collection, which takes a fifth of a short command, most of it at the end of the process."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        if collecting:
-            gc.enable()
-
-
-@contextmanager
-def gc_seldom() -> Iterator[None]:
-    """Run with few garbage collections: libraries of lakehouses make a million objects, none of them garbage."""
-    before = gc.get_threshold()
-    gc.set_threshold(_MANY_OBJECTS, *before[1:])
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.set_threshold(*before)
 
 
 def run(
@@ -75,7 +45,7 @@ def run(
 
     if report is not None:
         _check_writable(report, "--report")
-    with gc_disabled(), interrupt_before_commit():
+    with interrupt_before_commit():
         import ggfmt.config.handlers
         import ggfmt.sinks.messages.run  # noqa: F401 - both are much to load
     there = detect_spark()
@@ -132,13 +102,12 @@ def preview(request: PreviewRequest) -> None:
     Only the beginning of the inputs is read, but with `--table` as much as it takes. Ends with 4 if a record cannot be
     read or written.
     """
-    with gc_disabled():
-        from ggfmt.render.pager import paged
-        from ggfmt.render.preview import print_preview
+    from ggfmt.render.pager import paged
+    from ggfmt.render.preview import print_preview
 
-        result = run_preview(replace(request, warn=emit_warnings))
-        with paged():
-            print_preview(result, sys.stdout)
+    result = run_preview(replace(request, warn=emit_warnings))
+    with paged():
+        print_preview(result, sys.stdout)
     if result.rejected:
         raise typer.Exit(4)
 
@@ -158,7 +127,7 @@ def consolidate(request: ConsolidateRequest, progress: Annotated[bool | None, op
 
     there = detect_spark()
     shown = False if progress is None and there is not None and there.shows_progress else progress
-    with gc_seldom(), progress_bar(shown) as progress_callback, interrupt_before_commit():
+    with progress_bar(shown) as progress_callback, interrupt_before_commit():
         manifest = run_consolidation(replace(request, progress=progress_callback))
     if manifest.get("rejects") or manifest.get("set_aside"):
         raise typer.Exit(4)
