@@ -459,14 +459,15 @@ def test_errors() -> None:
         "--set:3:25: error[GG103] `gg.contentreplaceregex1` is empty; give a regular expression, or remove it",
     ]
     assert told(r"gg.contentreplaceregex1=(?<=a\\d?)b") == [
-        "--set:2:25: error[GG103] `gg.contentreplaceregex1` is refused by Python: look-behind requires fixed-width"
+        "--set:2:25: error[GG149] `gg.contentreplaceregex1` is refused by Python: look-behind requires fixed-width"
         " pattern; write it in another way"
     ]
 
 
 def test_a_misprint_of_a_key_is_told() -> None:
     assert told("gg.contentreplacergx=a") == [
-        "--set:2:1: warning[GG101] `gg.contentreplacergx` is not a property that ggfmt knows"
+        "--set:2:1: warning[GG101] `gg.contentreplacergx` is not a property that ggfmt knows; "
+        "did you mean `gg.contentreplaceregex`?"
     ]
 
 

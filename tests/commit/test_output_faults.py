@@ -63,7 +63,7 @@ def test_a_name_that_escapes_make_too_long_is_cut_and_blocks_nothing(source: Pat
 
 @pytest.mark.parametrize("suffix", ["." + "x" * 64, "a/b", "../x"])
 def test_a_suffix_that_makes_no_file_name_is_an_error_of_the_configuration(suffix: str) -> None:
-    with pytest.raises(ConfigurationError, match=r"GG103.*fileSuffix"):
+    with pytest.raises(ConfigurationError, match=r"GG149.*fileSuffix"):
         read_configuration([], [*JSON_LINES, f"gg.handler.j.fileSuffix={suffix}"])
 
 
