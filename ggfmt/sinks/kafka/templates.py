@@ -116,13 +116,8 @@ class AddressSettings:
                 raise refused(property, "has `${groupName}`, which has no value", "set `ggfmt.groupName`")
             pieces.append(parsed)
         topic, key = pieces
-        if not topic:
-            raise refused(TOPIC, "is `${null}`, and a message without a topic cannot be sent", "write a name")
-        headers: tuple[MetaColumn, ...] = ()
-        try:
-            headers = metacolumns.Template().parse(given.meta_headers_template) if given.meta_headers_template else ()
-        except InvalidValueError as error:
-            raise refused(HEADERS, str(error), error.help) from None
+        template_of_headers = given.meta_headers_template
+        headers = metacolumns.Template().parse(template_of_headers) if template_of_headers else ()
         for column in headers:
             if column.keyword in _NO_HEADERS or (by_transaction and column.keyword not in _OF_ALL):
                 why = "for the message of a transaction" if by_transaction else "in a header"
