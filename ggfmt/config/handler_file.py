@@ -265,7 +265,7 @@ def _section(title: str, prefix: str, specs: Iterable[OptionSpec], values: Mappi
         legal = "" if is_plain else f" Legal: {spec.kind.legal}."
         unconfirmed = " No manual at hand confirms it." if spec.doubtful else ""
         default = "nothing" if spec.default == "" else spec.default_text or "none"
-        facts = f"Default: {default}" if spec.attr or spec.default is not None else ""
+        facts = f"Default: {default}" if spec.default is not None or not spec.source else ""
         facts = "\n# ".join(filter(None, (_NEEDS[spec.need], facts)))
         about = _comment(f"{sentence(spec)}{legal}{unconfirmed}".replace("`", ""))
         parts.append("".join((about, f"# {facts}\n" if facts else "", line, "\n")))

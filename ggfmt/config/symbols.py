@@ -171,7 +171,9 @@ def _property(key: str) -> PropertySymbol | None:
 def _find(kinds: Iterable[OwnerKind], name: str, handler: str | None = None) -> PropertySymbol | None:
     found: dict[OwnerKind, dict[OptionSpec, list[tuple[Owner, OptionSpec]]]] = {}
     for owner in OWNERS:
-        spec = _spec(owner, name) if owner.kind in kinds else None
+        # What a manual says of all handlers counts, not what ggfmt does.
+        is_listed = owner is _APPLIED and HANDLERS.own.find(name) is not None
+        spec = _spec(owner, name) if owner.kind in kinds and not is_listed else None
         if spec is not None:
             alike = replace(spec, source="", attr="")
             found.setdefault(owner.kind, {}).setdefault(alike, []).append((owner, spec))

@@ -66,6 +66,8 @@ def releases(of: Dated) -> str:
 
 
 def default_words(spec: OptionSpec) -> str:
+    if spec.default is None and spec.source and isinstance(spec.kind, Choice):
+        return "not known"
     if spec.default is None or spec.default == ():
         return "none" if spec.attr or spec.need is Need.REQUIRED else ""
     return f"`{spec.default_text}`" if spec.default != "" else "empty"
