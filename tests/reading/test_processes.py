@@ -225,7 +225,7 @@ def test_what_a_callback_raises_ends_the_run(callback: str, error: BaseException
 
     callbacks: dict[str, Any] = {callback: fails}
     with InProcesses(2) as runner, pytest.raises(type(error)) as raised:
-        runner.run(_slow, [*range(8)], **callbacks)
+        runner.run(_slow, [*range(80)], **callbacks)  # until a process has started
     assert raised.value is error
     assert called == [True]
     assert _left() == set()

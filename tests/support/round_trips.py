@@ -448,9 +448,10 @@ def handler(name: str, folder: Path, *settings: str) -> list[str]:
         "updateData": "all",
     }
     lines |= {name: value for name, _, value in (setting.partition("=") for setting in settings)}
+    below = "" if FORMATS[name].handler_type else "format."
     release = "ggfmt.compatibility=12.2"  # a property of a later release would change the metadata
     return [f"gg.handler.h.format={name}", release, "gg.format.timestamp=yyyy-MM-dd HH:mm:ss.SSSSSS"] + [
-        f"gg.handler.h.{'format.' if key in specs else ''}{key}={value}"
+        f"gg.handler.h.{below if key in specs else ''}{key}={value}"
         for key, value in lines.items()
         if key in specs or key in ("includeTokens", "partitionByTable")
     ]
