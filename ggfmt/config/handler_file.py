@@ -22,6 +22,7 @@ from ggfmt.config.property_table import (
     EventHandlerType,
     Formats,
     HandlerType,
+    Owners,
 )
 from ggfmt.diagnostics.diagnostic import list_names
 from ggfmt.formats import FORMATS
@@ -82,7 +83,10 @@ def handler_file(format: Format) -> str:
     return _file(about, name, sections, format.since, _process(FIRST_RELEASE, _CLASSES["hdfs"]))
 
 
-NEW_TYPES: dict[str, HandlerType | EventHandlerType] = {**EVENT_HANDLER_TYPES, **HANDLER_TYPES}  # those of `type_file`
+# Those of `type_file`.
+NEW_TYPES: Owners[HandlerType | EventHandlerType] = Owners(
+    (*EVENT_HANDLER_TYPES, *HANDLER_TYPES), lambda name: HANDLER_TYPES.get(name) or EVENT_HANDLER_TYPES[name]
+)
 
 
 def type_file(name: str, release: str | None = None, format: Format | None = None) -> str:

@@ -11,6 +11,7 @@ from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerOptions
 from ggfmt.config.properties import Entry, parse_content
 from ggfmt.config.property_table import (
     EVENT_HANDLER_TYPES,
+    EVENT_HANDLERS,
     FORMAT,
     FORMAT_OWNERS,
     HANDLER_TYPES,
@@ -88,7 +89,7 @@ def _of_handler(type: str, format: str) -> Iterator[tuple[str, OptionSpec]]:
 def _of_event_handler(type: str) -> Iterator[tuple[str, OptionSpec]]:
     yield "type", _choice("event handler", EVENT_HANDLER_TYPES)
     known = EVENT_HANDLER_TYPES.get(type)
-    yield from _named(known.properties if known is not None else next(iter(EVENT_HANDLER_TYPES.values())).common)
+    yield from _named((known or EVENT_HANDLERS).properties)
 
 
 def _named(specs: Iterable[OptionSpec]) -> Iterator[tuple[str, OptionSpec]]:

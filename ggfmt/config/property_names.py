@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from ggfmt.config.properties import Entry
 from ggfmt.config.property_table import (
@@ -126,20 +127,25 @@ def nearest_key(key: str, listed: Collection[str], value: str) -> str | None:
 def _nearest_process_key(key: str) -> str | None:
     """Return the key from which an unknown one differs by misspelt parts alone, as many as it has."""
     parts, found = key.split("."), []
-    known = _PROCESS_KEYS.get(len(parts), [])
+    by_number, without_dots = _process_keys()
+    known = by_number.get(len(parts), [])
     for at, part in enumerate(parts):
         there = {name[at].lower(): name[at] for name in known}
         free = next((name for name in there.values() if name.startswith("<")), None)
         near = there.get(part.lower()) or did_you_mean(part, [name for name in there.values() if name != free]) or free
         known = [name for name in known if name[at] == near]
         found.append(part if near == free else near or "")
-    return ".".join(found) if known else _WITHOUT_DOTS.get(key.replace(".", "").lower())
+    return ".".join(found) if known else without_dots.get(key.replace(".", "").lower())
 
 
-_PROCESS_KEYS: dict[int, list[list[str]]] = {}  # by the number of their parts
-for _spec in (*KEYS.own, *PROCESS.own):
-    _PROCESS_KEYS.setdefault(_spec.name.count(".") + 1, []).append(_spec.name.split("."))
-_WITHOUT_DOTS = {spec.name.replace(".", "").lower(): spec.name for spec in (*KEYS.own, *PROCESS.own)}
+@cache
+def _process_keys() -> tuple[dict[int, list[list[str]]], dict[str, str]]:
+    """Return the parts of each key of the process by their number, and each key by its letters without dots."""
+    parts: dict[int, list[list[str]]] = {}
+    names = [spec.name for spec in (*KEYS.own, *PROCESS.own)]
+    for name in names:
+        parts.setdefault(name.count(".") + 1, []).append(name.split("."))
+    return parts, {name.replace(".", "").lower(): name for name in names}
 
 
 _PLACEHOLDER = re.compile(r"name|[<{\[(]name[>}\])]", re.IGNORECASE)

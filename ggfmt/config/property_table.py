@@ -90,11 +90,10 @@ class Owner:
 
 @dataclass(frozen=True)
 class HandlerType(Owner):
-    """`complete`: its properties are from a complete table of a manual. `mode`: its default, where a manual has it."""
+    """`complete`: its properties are from a complete table of a manual."""
 
     formats: Formats = Formats.DEFAULT
     complete: bool = False
-    mode: str | None = None
 
 
 @dataclass(frozen=True)
@@ -224,10 +223,8 @@ class Owners(Mapping[str, _O]):
         return len(self._made)
 
 
-def _owners(kind: OwnerKind, word: str, make: type[_O]) -> Owners[_O]:
+def _owners(kind: OwnerKind, word: str, make: type[_O], common: PropertySet = NO_PROPERTIES) -> Owners[_O]:
     """Return the owners of a kind that the table has. `word`: the start of their heads."""
-    of_all = _facts(_SECTIONS[word][0][0]) if word in _SECTIONS else {}
-    common = PropertySet(_listed(word, HandlerOptions.specs(), of_all.get("since", FIRST_RELEASE)))
 
     def made(name: str) -> _O:
         head = f"{word} {name}"
@@ -235,10 +232,8 @@ def _owners(kind: OwnerKind, word: str, make: type[_O]) -> Owners[_O]:
         given = _facts(facts)
         known = {fact: _READ[fact](value) if fact in _READ else value for fact, value in given.items()}
         declared = _declared(name) if kind is OwnerKind.HANDLER else NO_PROPERTIES
-        own = list(_listed(head, declared, given.get("since", FIRST_RELEASE)))
-        if "mode" in given:
-            own += [replace(spec, default=given["mode"]) for spec in common if spec.name == "mode"]
-        return make(kind, name, PropertySet(own), common, doc, **known)
+        own = PropertySet(_listed(head, declared, given.get("since", FIRST_RELEASE)))
+        return make(kind, name, own, common, doc, **known)
 
     return Owners((head[len(word) + 1 :] for head in _SECTIONS if head.startswith(f"{word} ")), made)
 
@@ -259,9 +254,18 @@ _WRITTEN = {name: format.doc for name, format in FORMATS.items() if format.write
 FORMAT = OptionSpec(
     "format", "format", Choice(_WRITTEN), DEFAULT_FORMAT, "Choose the format.", FIRST_RELEASE, ("formatter",)
 )
-HANDLER_TYPES = _owners(OwnerKind.HANDLER, "handler", HandlerType)
-HANDLERS = Owner(OwnerKind.HANDLER, "handler", PropertySet(_listed("handler", HandlerOptions.specs())))  # of all types
-EVENT_HANDLER_TYPES = _owners(OwnerKind.EVENT_HANDLER, "eventhandler", EventHandlerType)
+
+
+def _of_all(kind: OwnerKind, head: str) -> Owner:
+    """Return the owner of what all types of a kind have."""
+    since = _facts(_SECTIONS[head][0][0]).get("since", FIRST_RELEASE)
+    return Owner(kind, head, PropertySet(_listed(head, HandlerOptions.specs(), since)))
+
+
+HANDLERS = _of_all(OwnerKind.HANDLER, "handler")
+HANDLER_TYPES = _owners(OwnerKind.HANDLER, "handler", HandlerType, HANDLERS.own)
+EVENT_HANDLERS = _of_all(OwnerKind.EVENT_HANDLER, "eventhandler")
+EVENT_HANDLER_TYPES = _owners(OwnerKind.EVENT_HANDLER, "eventhandler", EventHandlerType, EVENT_HANDLERS.own)
 TARGETS = _owners(OwnerKind.TARGET, "target", Target)
 
 KEYS = Owner(OwnerKind.PROCESS, "keys", PropertySet(_listed("keys")))  # those that ggfmt reads

@@ -524,8 +524,8 @@ _KEYWORDS: dict[str, tuple[int, int, Callable[[str, list[str]], Piece]]] = {
     "token": (1, 1, lambda keyword, given: OfOperation(keyword, trim(given[0]))),
 }
 KEYWORDS = (*_KEYWORDS, *UNKNOWN_VALUES)
-IN_FILE = "in the file; 0 in `fileNameMappingTemplate`, because the file is empty when it gets its name"
-OF_MESSAGES = "in templates of messages alone"
+_IN_FILE = "in the file; 0 in `fileNameMappingTemplate`, because the file is empty when it gets its name"
+_OF_MESSAGES = "in templates of messages alone"
 MEANINGS = {
     "fullyQualifiedTableName": "the full name of the table, with dots",
     "catalogName": "the first part of a table's name of three parts, else empty",
@@ -533,8 +533,8 @@ MEANINGS = {
     "tableName": "the last part of the table's name",
     "groupName": "the name of the Replicat group, from `ggfmt.groupName`",
     "emptyString": "no text",
-    "operationCount": f"the number of operations {IN_FILE}",
-    **{f"{kind}Count": f"the number of {kind}s {IN_FILE}" for kind in ("insert", "update", "delete", "truncate")},
+    "operationCount": f"the number of operations {_IN_FILE}",
+    **{f"{kind}Count": f"the number of {kind}s {_IN_FILE}" for kind in ("insert", "update", "delete", "truncate")},
     "currentTimestamp": f"the current time, as `{_DEFAULT_MASK}` or by a date mask of Java in brackets",
     "staticMap": "a text for each table, and one for all others in a second bracket",
     "columnValue": "the value of a column; texts for NULL and for missing values in further brackets",
@@ -542,14 +542,14 @@ MEANINGS = {
     "toUpperCase": "the template in brackets, in capitals",
     "substring": "a part of the template in brackets: the first character, counted from 0, and the one after the last",
     "regex": "the template in brackets, with the matches of a Java regular expression replaced",
-    "primaryKeys": f"the values of the primary key, joined by `_`; {OF_MESSAGES}",
-    "position": f"the position in the trail, 20 digits; {OF_MESSAGES}",
-    "opType": f"the type of the operation; {OF_MESSAGES}",
-    "opTimestamp": f"the operation time stamp; {OF_MESSAGES}",
-    "xid": f"the transaction; {OF_MESSAGES}",
-    "csn": f"the commit sequence number; {OF_MESSAGES}",
-    "token": f"the token named in brackets; {OF_MESSAGES}",
-    "null": f"no key or topic at all, which is not an empty text; {OF_MESSAGES}",
+    "primaryKeys": f"the values of the primary key, joined by `_`; {_OF_MESSAGES}",
+    "position": f"the position in the trail, 20 digits; {_OF_MESSAGES}",
+    "opType": f"the type of the operation; {_OF_MESSAGES}",
+    "opTimestamp": f"the operation time stamp; {_OF_MESSAGES}",
+    "xid": f"the transaction; {_OF_MESSAGES}",
+    "csn": f"the commit sequence number; {_OF_MESSAGES}",
+    "token": f"the token named in brackets; {_OF_MESSAGES}",
+    "null": f"no key or topic at all, which is not an empty text; {_OF_MESSAGES}",
     **UNKNOWN_VALUES,
 }
 

@@ -253,9 +253,8 @@ def _keyword(word: symbols.KeywordSymbol) -> Explanation:
 
 def _keywords_of(kind: ValueType[Any]) -> list[str]:
     """Return the keywords that have a value in templates of a kind."""
-    others = templates.IN_FILE if isinstance(kind, MessageTemplate) else templates.OF_MESSAGES
-    known = (name for name, doc in templates.MEANINGS.items() if others not in doc)
-    return [name for name in known if name not in templates.UNKNOWN_VALUES]
+    others = templates.COUNTS if isinstance(kind, MessageTemplate) else templates.OF_AN_OPERATION
+    return [name for name in templates.MEANINGS if name not in (*others, *templates.UNKNOWN_VALUES)]
 
 
 _OWNERS = {
@@ -324,19 +323,19 @@ def _property(word: symbols.PropertySymbol, given: str) -> Explanation:
     paragraphs = [f"`{given}` is read as `{word.name}`."] if word.renamed else []
     if _one_meaning(word.variants) and word.variants[0].spec.doc:
         paragraphs.append(word.variants[0].spec.doc)
+    named = dict(named_values(word))
     data = {
         "kind": "property",
         "property": word.name,
         "key": word.key,
         "renamed": word.renamed,
         "others": list(word.others),
-        "values": dict(named_values(word)),
+        "values": named,
         "variants": [
             {"formats": list(variant.formats), "owners": _names(variant), **as_dict(variant.spec)}
             for variant in word.variants
         ],
     }
-    named = dict(named_values(word))
     facts = [fact for fact in _facts(word.variants) if not named or fact[0] != "legal values"]
     if named:
         width = max(map(len, named)) + 2

@@ -14,7 +14,7 @@ from places import ROOT
 
 import ggfmt
 
-PYTHON_LINES = 81_203
+PYTHON_LINES = 81_215
 C_LINES = 7_476
 MODULES = 120  # of which one conversion calls a function
 

@@ -54,6 +54,7 @@ from ggfmt.config.handler_options import KafkaOptions
 from ggfmt.config.handlers import HandlerOptions, RunOptions, read_configuration
 from ggfmt.config.property_table import (
     EVENT_HANDLER_TYPES,
+    EVENT_HANDLERS,
     FORMAT_OWNERS,
     HANDLER_TYPES,
     HANDLERS,
@@ -457,7 +458,8 @@ def _properties(subject: str) -> str:
     """The properties of a type of handlers or event handlers, as the linter knows them: `handler filewriter`."""
     kind, _, name = subject.partition(" ")
     types: Mapping[str, Owner] = HANDLER_TYPES if kind == "handler" else EVENT_HANDLER_TYPES
-    return markdown_table(types[name].own if name != "all" else next(iter(types.values())).common)
+    of_all = HANDLERS if kind == "handler" else EVENT_HANDLERS
+    return markdown_table(of_all.own if name == "all" else types[name].own)
 
 
 def _names(specs: Iterable[OptionSpec]) -> str:

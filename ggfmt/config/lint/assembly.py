@@ -101,7 +101,8 @@ class HandlerBuilder:
         for key, entry in keyed:
             if key.is_format:
                 continue
-            if not of_format and not trim(entry.value) and (meant := self._format_in(key.format_property)) is not None:
+            meant = (key.format_property or "").lower()
+            if not of_format and not trim(entry.value) and meant in self.formats:  # `format.json` lacks its `=`
                 report_missing_format(self.findings, self.name, entry, meant)
             elif key.format_property is None:
                 self._take_handler_property(key.rest, entry)
@@ -188,18 +189,14 @@ class HandlerBuilder:
         return value
 
     def _written(self, text: str) -> Format | None:
-        named = (format for name, format in self.formats.items() if name.lower() == text.lower())
-        return next((format for format in named if format.writes is not None), None)
-
-    def _format_in(self, property: str | None) -> str | None:
-        """Return the format whose name is in place of a property of a format: `format.json` lacks its `=`."""
-        return next((name for name in self.formats if property and name.lower() == property.lower()), None)
+        format = self.formats.get(text.lower())
+        return format if format is not None and format.writes is not None else None
 
     def _no_format(self, text: str) -> tuple[str, str, str]:
         written = [name for name, format in self.formats.items() if format.writes is not None]
         help = f"formats are {list_names(written)}"
         folded = text.lower()
-        if folded in map(str.lower, self.formats):
+        if folded in self.formats:
             return "GG106", f"`{text}` is a format that ggfmt reads, but does not write", help
         of_adapter = folded.endswith(".vm")
         if folded in FORMAT_OWNERS:
@@ -308,8 +305,8 @@ class HandlerBuilder:
             self._report("GG110", message, entry.key_span, "it has no effect")
             return
         message = f"`{entry.key}` is not a property of `{format.name}`"
-        if (chosen := self._format_in(name)) is not None:
-            self._report("GG101", message, entry.key_span, f"write `gg.handler.{self.name}.format={chosen}`")
+        if name.lower() in self.formats:
+            self._report("GG101", message, entry.key_span, f"write `gg.handler.{self.name}.format={name.lower()}`")
             return
         near = property_names.nearest_format_property(name, HandlerOptions.specs(), format.options.specs())
         self._report_unknown("GG101", message, entry, near)

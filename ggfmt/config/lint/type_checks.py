@@ -171,7 +171,8 @@ def check_message_templates(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
     if assembly.type is None or assembly.type.name != "kafka":
         return
     mode = assembly.given.get("mode")
-    if (trim(mode.value).lower() if mode else assembly.type.mode) != "tx":
+    by_default = assembly.type.find("mode")
+    if (trim(mode.value).lower() if mode else by_default and by_default.default) != "tx":
         return
     for name, entry in assembly.others.items():
         known = assembly.type.find(name)
