@@ -39,7 +39,8 @@ UNTYPED = _kind("untyped")  # of a file whose values have no types
 ANY = _kind("any")  # two texts of which one is untyped: equal if both are spellings of one value
 NUMBER = _kind("number")  # of any precision, NaN or infinite
 FLAG = _kind("flag")  # a number of which 1 and 0 may be written as booleans: TINYINT(1)
-INTERVAL = _kind("interval")
+INTERVAL = _kind("interval")  # also times of MySQL, which may be negative or over 24 hours
+CALENDAR = _kind("calendar")  # dates and times of MySQL in UTC, also such as `0000-00-00`
 TIME_WITH_ZONE = _kind("time with time zone")
 UUID = _kind("uuid")
 JSON = _kind("json")
@@ -77,6 +78,10 @@ def canonical(texts: pa.StringArray, kind: pa.DataType) -> pa.StringArray:
     if kind == FLAG:
         texts = as_strings(pc.replace_substring_regex(texts, "^(?i:t|true)$", "1"))
         return _numbers(as_strings(pc.replace_substring_regex(texts, "^(?i:f|false)$", "0")))
+    if kind == CALENDAR:
+        texts = as_strings(pc.if_else(pc.match_substring_regex(texts, _ANY_TIME), texts, _NOTHING))
+        times = _any_times(texts)
+        return times if times.null_count == texts.null_count else as_strings(pc.coalesce(times, _odd_times(texts)))
     if is_bits(kind):
         length = int(_name(kind)[len(_BITS) + 1 : -1] or 0)
         return _by_value(texts, lambda text: _bits(text, length))
@@ -432,6 +437,23 @@ def _any_times(texts: pa.StringArray) -> pa.StringArray:
         return as_strings(written)
     marked = pc.binary_join_element_wise(f"{_MARK}instant", micros.cast(STRING), " ")
     return as_strings(pc.if_else(known, written, marked))
+
+
+_ODD_TIME = re.compile(r"(.{10})(?:[T ](..:..)(?::(..)(?:\.([0-9]*?)0*)?)?)?Z?")
+
+
+def _odd_times(texts: pa.StringArray) -> pa.StringArray:
+    """Return times that no calendar has in the form of `_any_times`."""
+
+    def read(text: str) -> str | None:
+        found = _ODD_TIME.fullmatch(text)
+        if found is None:
+            return None
+        day, minutes, seconds, fraction = (part or "" for part in found.groups())
+        clock = f" {minutes or '00:00'}:{seconds or '00'}{fraction and f'.{fraction}'}"
+        return day + clock.removesuffix(" 00:00:00")
+
+    return _by_value(texts, read)
 
 
 def _other_value(text: str) -> str | None:

@@ -204,10 +204,12 @@ class SqlDatabase(DatabaseConnection):
                 self._connection.invalidate()
                 raise
 
-    def column(self, name: str, is_rounded: bool) -> Any:
-        """Return the expression of a column. `is_rounded`: MySQL writes FLOAT with six digits, if it is no sum."""
+    def column(self, name: str, reading: Reading) -> Any:
+        """Return the expression of a column. MySQL writes FLOAT with six digits, if it is no sum."""
         column: Any = self._sql.column(name)
-        return column.op("+")(self._sql.literal_column("0e0")) if is_rounded else column
+        if reading.as_text:
+            return self._sql.cast(column, self._sql.String)
+        return column.op("+")(self._sql.literal_column("0e0")) if reading.is_rounded else column
 
     def reading(self, table: SqlTable, column: str, type: Any) -> Reading:
         if (table.schema, table.table, column) in self._json:
@@ -253,9 +255,7 @@ class SqlTable:
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         readings = [self._readings[name] for name in names]
         schema = pa.schema([(f"{place}", storage_type(reading.type)) for place, reading in enumerate(readings)])
-        columns = [
-            self._database.column(name, reading.is_rounded) for name, reading in zip(names, readings, strict=True)
-        ]
+        columns = [self._database.column(name, reading) for name, reading in zip(names, readings, strict=True)]
         every = self._database.rows(self, columns)
         for rows in every:
             try:

@@ -9,21 +9,23 @@ from typing import Any
 
 import pyarrow as pa
 
-from ggfmt.comparison.kinds import FLAG, INTERVAL, JSON, NUMBER, SET, TEXT, UUID, bits, is_kind
+from ggfmt.comparison.kinds import CALENDAR, FLAG, INTERVAL, JSON, NUMBER, SET, TEXT, UUID, bits, is_kind
 from ggfmt.comparison.values import storage_type, stored_type
 from ggfmt.rowfiles.files import ColumnError
 
 _INSTANT = pa.timestamp("us", "UTC")
-_DAY = timedelta(days=1)
 _NONE = type(None)
 
 
 class Reading:
     """How values of a column are read: their type, and what makes its values of objects of Python. `is_rounded`: the
-    server writes the numbers with fewer digits than they have, if they are no sum."""
+    server writes the numbers with fewer digits than they have, if they are no sum. `as_text`: the server writes texts,
+    because drivers have no objects for some values."""
 
-    def __init__(self, type: pa.DataType, make: Callable[[Any], Any], is_rounded: bool = False) -> None:
-        self.type, self.is_rounded = stored_type(type), is_rounded
+    def __init__(
+        self, type: pa.DataType, make: Callable[[Any], Any], is_rounded: bool = False, as_text: bool = False
+    ) -> None:
+        self.type, self.is_rounded, self.as_text = stored_type(type), is_rounded, as_text
         self._make = make
         self._direct = _direct(self.type)
 
@@ -34,8 +36,7 @@ class Reading:
                 return _converted(values, self._direct, storage)
             return pa.array([None if value is None else make(value) for value in values], storage)
         except (ValueError, TypeError, OverflowError):
-            reason = "it has a value that is not valid for its type, such as the date `0000-00-00`"
-            raise ColumnError(name, reason) from None
+            raise ColumnError(name, "it has a value that is not valid for its type") from None
 
 
 def _direct(stored: pa.DataType) -> type | None:
@@ -67,9 +68,7 @@ def mysql_reading(type: Any) -> Reading | None:
     if name == "BIT":
         length = type.length or 1
         return Reading(pa.bool_(), _bit) if length == 1 else Reading(bits(length), lambda value: _bits(value, length))
-    if name == "SET":
-        return Reading(SET, _text)
-    return Reading(_INSTANT, _datetime) if name == "TIMESTAMP" else None
+    return _MYSQL_READINGS.get(name)
 
 
 def reading(type: Any, types: Any) -> Reading:
@@ -103,10 +102,6 @@ def _date(value: Any) -> date:
 
 
 def _time(value: Any) -> time:
-    if isinstance(value, timedelta):
-        if not timedelta(0) <= value < _DAY:
-            raise ValueError
-        return (datetime.min + value).time()
     return value if isinstance(value, time) else time.fromisoformat(value)
 
 
@@ -146,4 +141,9 @@ _READINGS: Sequence[tuple[str, pa.DataType, Callable[[Any], Any]]] = (
     ("LargeBinary", pa.binary(), _bytes),
 )
 
+_MYSQL_READINGS = {
+    "SET": Reading(SET, _text),
+    "TIME": Reading(INTERVAL, _text, as_text=True),
+    **dict.fromkeys(("DATE", "DATETIME", "TIMESTAMP"), Reading(CALENDAR, _text, as_text=True)),
+}
 JSON_TEXTS = Reading(JSON, _text)

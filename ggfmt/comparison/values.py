@@ -22,6 +22,7 @@ from ggfmt.columnar.typed import typed_values
 from ggfmt.comparison.kinds import (
     ANY,
     BIT_TEXT,
+    CALENDAR,
     FLAG,
     INTERVAL,
     NUMBER,
@@ -168,7 +169,8 @@ def _common_kind(a: pa.DataType, b: pa.DataType) -> pa.DataType:
         return NUMBER if other in (NUMBER, FLAG) or _is_number(other) else STRING
     if kind in (NUMBER, FLAG) and _is_number(other):
         return other if pa.types.is_floating(other) else NUMBER
-    return UUID if kind == UUID and other == _BINARY else STRING
+    held = (kind, other) in ((UUID, _BINARY), (INTERVAL, _TIME)) or (kind == CALENDAR and _is_time(other))
+    return kind if held else STRING
 
 
 def _is_number(type: pa.DataType) -> bool:
