@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import as_strings
+from ggfmt.arrow.arrays import as_strings, narrow, numbered
 from ggfmt.columnar.hashes import row_codes
 from ggfmt.frames.batches import FILE_BITS
-from ggfmt.rows.operations import BASE_SEQ
+from ggfmt.rows.operations import BASE_SEQ, INSERT
 from ggfmt.rows.positions import PositionKind, kind_named
 from ggfmt.rows.query import parse_time, query_error
 
@@ -108,8 +108,8 @@ def without_repeated(batch: pa.RecordBatch, ordering: Ordering, has_key: bool) -
 
     Some sources give all operations of a transaction one position, so that equal ones may be different operations: a
     value may change there and back and there again. So an operation comes again only if the one before it, among those
-    of its key at that position, is equal. In a table without a key, rows may be equal: as many operations stay as the
-    file has that has most of them.
+    of its key at that position, is equal. A row that came back in between moves again. In a table without a
+    key, rows may be equal: as many operations stay as the file has that has most of them.
     """
     same = ordering.repeats(batch)
     if not same.true_count:
@@ -118,24 +118,53 @@ def without_repeated(batch: pa.RecordBatch, ordering: Ordering, has_key: bool) -
     places = pc.cast(pc.indices_nonzero(shared), _LONG)
     some, columns = batch.take(places), ordering.position_columns(batch)
     names = [name for name in some.schema.names if name == "op" or (name[-1:].isdigit() and name[0] in "bahuko")]
-    codes = {
-        "position": row_codes([column.take(places) for column in columns]),
-        "operation": row_codes([some[name] for name in names]),
-        "key": row_codes([some[name] for name in names if name[0] == "o" and name != "op"]),
-    }
-    again = _after_an_equal_one(codes) if has_key else _more_than_in_a_file(codes, some["seq"])
+    position = row_codes([column.take(places) for column in columns])
+    operation = row_codes([some[name] for name in names])
+    if has_key:
+        again = _after_an_equal_one(some, position, operation)
+    else:
+        again = _more_than_in_a_file({"position": position, "operation": operation}, some["seq"])
     gone = pc.is_in(pa.array(range(len(batch)), _LONG), value_set=places.filter(again))
     return batch.filter(pc.invert(gone)) if again.true_count else batch
 
 
-def _after_an_equal_one(codes: Mapping[str, pa.Int64Array]) -> pa.BooleanArray:
-    rows = pa.table({**codes, "place": pa.array(range(len(codes["key"])), _LONG)})
-    order = pc.sort_indices(rows, sort_keys=[(name, "ascending") for name in ("position", "key", "place")])
-    count = len(order) - 1
-    ordered = [codes[name].take(order) for name in ("position", "key", "operation")]
-    equal = reduce(pc.and_, (pc.equal(column.slice(0, count), column.slice(1)) for column in ordered))
-    again = pa.concat_arrays([pa.array([False]), equal])
-    return pc.is_in(rows["place"].combine_chunks(), value_set=order.filter(again).cast(_LONG))
+def _after_an_equal_one(batch: pa.RecordBatch, position: pa.Int64Array, operation: pa.Int64Array) -> pa.BooleanArray:
+    count = len(batch)
+    every = numbered(count)
+    parts = [name[1:] for name in batch.schema.names if name[0] == "k" and name[1:].isdigit()]
+    both = [pa.concat_arrays([batch[f"o{part}"], batch[f"k{part}"]]) for part in parts]
+    keys = row_codes([pa.concat_arrays([position, position]), *both])  # at a position, before and after
+    left, reached = keys.slice(0, count), keys.slice(count)
+    order = _sorted(left, every)
+    ordered = [codes.take(order) for codes in (left, operation)]
+    equal = reduce(pc.and_, (pc.equal(codes.slice(0, count - 1), codes.slice(1)) for codes in ordered))
+    places, previous = order.slice(1).filter(equal), order.slice(0, count - 1).filter(equal)
+    has_moved = narrow(batch["moves"], pa.BooleanArray)
+    moving = has_moved.take(places)
+    if moving.true_count:
+        # A row that came back: another has reached the key since, and one has left the key that this one reaches.
+        arrival = _latest(reached, has_moved, left.take(places), places)
+        departure = _latest(left, pc.not_equal(batch["op"], INSERT), reached.take(places), places)
+        came_back = pc.and_(pc.greater(arrival, previous), pc.greater(departure, previous))
+        places = places.filter(pc.invert(pc.and_(moving, came_back)))
+    return pc.is_in(every, value_set=places)
+
+
+def _latest(keys: pa.Int64Array, among: pa.BooleanArray, of: pa.Int64Array, places: pa.Int64Array) -> pa.Int64Array:
+    """Return the last place with a key, `among` some, before each of `places`; -1 if there is none."""
+    own = pc.cast(pc.indices_nonzero(among), _LONG)
+    codes, every = pa.concat_arrays([keys.take(own), of]), pa.concat_arrays([own, places])
+    order = _sorted(codes, every)
+    seen = pc.less(order, len(own))
+    nothing = pa.scalar(None, _LONG)
+    last, code = (pc.fill_null_forward(pc.if_else(seen, each.take(order), nothing)) for each in (every, codes))
+    found = pc.fill_null(pc.if_else(pc.equal(code, codes.take(order)), last, nothing), -1)
+    return found.take(pc.sort_indices(order)).slice(len(own))
+
+
+def _sorted(codes: pa.Int64Array, places: pa.Int64Array) -> pa.Int64Array:
+    order = pc.sort_indices(pa.table([codes, places], ["0", "1"]), sort_keys=[("0", "ascending"), ("1", "ascending")])
+    return pc.cast(order, _LONG)
 
 
 def _more_than_in_a_file(codes: Mapping[str, pa.Int64Array], seqs: pa.Array[Any]) -> pa.BooleanArray:

@@ -238,6 +238,29 @@ def test_operations_of_a_transaction_may_be_equal_and_have_one_position(tmp_path
         assert rows == [{"ID": "1", "V": "b"}]
 
 
+@pytest.mark.parametrize("through", ["", "3"])
+def test_a_row_moves_there_and_back_and_there_at_one_position(tmp_path: Path, through: str) -> None:
+    """The third move equals the first. Where rows only follow each other, moves that come again count once."""
+    steps = ["12", "21", "12"] if not through else ["12", "23", "31", "12"]
+    moved = [{"table": "S.T", "op_type": "I", "pos": "7", "after": {"ID": "1", "V": "a"}}]
+    moved += [_move(step[0], step[1], "a") for step in steps]
+    followed = [{"table": "S.T", "op_type": "I", "pos": "6", "after": {"ID": old, "V": old}} for old in "12"]
+    followed += 2 * [_move("2", "3", "2"), _move("1", "2", "1")]
+    for name, lines, rows in (
+        ("moved", moved, [{"ID": "2", "V": "a"}]),
+        ("followed", followed, [{"ID": "2", "V": "1"}, {"ID": "3", "V": "2"}]),
+    ):
+        path = write_lines(tmp_path / f"{name}.json", lines)
+        ggfmt.consolidate(path, tmp_path / name, master="none", key="ID", strict=True)
+        files = sorted((tmp_path / name / "S.T").iterdir())
+        assert sorted((row for file in files for row in pq.read_table(file).to_pylist()), key=str) == rows
+
+
+def _move(old: str, new: str, value: str) -> dict[str, Any]:
+    images = {"before": {"ID": old, "V": value}, "after": {"ID": new, "V": value}}
+    return {"table": "S.T", "op_type": "U", "pos": "7", **images}
+
+
 def test_a_key_is_not_free_where_an_unresolved_row_may_be(tmp_path: Path) -> None:
     """The base lacks a row that was unresolved. An operation at its key, to which a row moves, may be for either."""
     times = iter(range(1, 9))
