@@ -60,6 +60,7 @@ class MaxwellColumn(msgspec.Struct, gc=False):
     type: str
     length: int | None = msgspec.field(default=None, name="column-length")
     charset: str | None = None
+    signed: bool | None = None
 
 
 class MaxwellTable(msgspec.Struct, gc=False):
@@ -151,7 +152,7 @@ def _type(column: MaxwellColumn) -> SqlType:
     """The type of a column as its values are written: a BIT is a number, and texts without a charset are bytes."""
     if column.type.lower() == "bit":
         return SqlType(Kind.INTEGER)
-    type = sql_type(column.type)
+    type = sql_type(f"{column.type} unsigned" if column.signed is False else column.type)
     if type.kind is Kind.STRING and column.charset == "binary":
         return SqlType(Kind.BINARY, base64=True)
     if type.kind in (Kind.TIME, Kind.TIMESTAMP) and column.length is not None:

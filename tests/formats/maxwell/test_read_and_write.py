@@ -19,6 +19,7 @@ from ggfmt.columnar.metadata import Clock
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.writing import RowErrors
+from ggfmt.model.table import Kind, SqlType
 
 TEXTS = {"id": "1", "name": "a", "price": "10.5"}
 AT = "2016-10-21 12:33:37.000000"
@@ -137,7 +138,7 @@ def test_statements_with_a_definition_are_metadata_changes_and_others_are_counte
         ("id", "decimal"), ("name", "string"), ("price", "decimal"),
     ]  # fmt: skip
     assert [(c.name, str(c.type), c.key) for c in found.operations[1][0].columns] == [
-        ("id", "integer", 1), ("name", "string", 0), ("price", "decimal", 0), ("at", "timestamp(6)", 0),
+        ("id", "integer(20)", 1), ("name", "string", 0), ("price", "decimal", 0), ("at", "timestamp(6)", 0),
         ("flags", "integer", 0), ("raw", "binary", 0), ("some", "string", 0),
     ]  # fmt: skip
     assert found.plain[1].after == {**TEXTS, "at": None, "flags": "5", "raw": "AP8=", "some": '["a"]'}
@@ -145,6 +146,21 @@ def test_statements_with_a_definition_are_metadata_changes_and_others_are_counte
     assert [event.offset for event in found.definitions] == [data.index(b'{"type": "table-alter"')]
     for size in (1, 100, 333):
         assert read("maxwell_json", data, size=size) == found
+
+
+@pytest.mark.parametrize(
+    ("members", "type"),
+    [
+        ({"type": "bigint", "signed": False}, SqlType(Kind.INTEGER, precision=20)),
+        ({"type": "bigint", "signed": True}, SqlType(Kind.INTEGER)),
+        ({"type": "int", "signed": False}, SqlType(Kind.INTEGER)),
+        ({"type": "int", "signed": None}, SqlType(Kind.INTEGER, bits=32)),
+    ],
+)
+def test_integers_of_a_definition_have_signs(members: dict[str, Any], type: SqlType) -> None:
+    columns = {"columns": [{"name": "id", **members}]}
+    data = lines(statement(**{"def": columns}), message("insert", {"id": 18446744073709551615}))
+    assert read("maxwell_json", data).operations[0][0].columns[0].type == type
 
 
 def test_keys_are_told_by_rows_or_by_an_option() -> None:
