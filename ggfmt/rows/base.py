@@ -42,6 +42,7 @@ class BaseTable:
     complete: bool = True  # it has all rows, none was unresolved: a key without a row is free
     # by column the range of numbers that were found in the data
     numbers: Mapping[str, NumberRange] = field(default_factory=dict)
+    unset: frozenset[str] = frozenset()  # columns whose NULL may be a value that no operation has set
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,8 @@ def result_snapshot(store: Store, root: str, document: Mapping[str, Any]) -> Bas
 def described_table(name: str, entry: Mapping[str, Any]) -> BaseTable:
     types = {column: row_type_named(type) for column, type in entry["columns"].items()}
     numbers = {column: NumberRange(*found) for column, found in entry.get("numbers", {}).items()}
-    return BaseTable(name, SUFFIXES[0], (), types, tuple(entry["key"]), defined=True, numbers=numbers)
+    unset = frozenset(entry.get("unset", ()))
+    return BaseTable(name, SUFFIXES[0], (), types, tuple(entry["key"]), defined=True, numbers=numbers, unset=unset)
 
 
 def number_ranges(base: BaseTable | None) -> dict[str, NumberRange]:

@@ -20,7 +20,7 @@ from ggfmt.arrow.arrays import begins, narrow, non_null_values, numbered
 from ggfmt.columnar.images import differ
 from ggfmt.columnar.typed import differ_typed, typed_values
 from ggfmt.diagnostics.diagnostic import Span
-from ggfmt.rows.operations import DELETE, INSERT, shows_values
+from ggfmt.rows.operations import BASE_SEQ, DELETE, INSERT, shows_values
 from ggfmt.rows.results import RowCounts, TableQuery, places_of
 
 BEFORE_IMAGE, EXISTING, ABSENT = "before image differs", "insert of a row that exists", "no such row"
@@ -107,6 +107,12 @@ class EvidenceFinder:
             if not shown.true_count:
                 continue
             latest = self._latest(i, before)
+            if name in self._query.unset:
+                operations = self._order.take(latest)
+                of_base = pc.equal(self._column("seq").take(operations), BASE_SEQ)
+                latest = pc.if_else(
+                    pc.and_(of_base, self._column(f"a{i}").take(operations).is_null()), _NO_LONG, latest
+                )
             shown = pc.and_(shown, latest.is_valid())
             own, other = (self._order.take(each.filter(shown)) for each in (places, latest))
             after = self._column(f"a{i}")

@@ -90,6 +90,7 @@ class TableQuery:
     kept_columns: frozenset[str] = frozenset()  # those that the table had then
     bound: str | None = None  # the last position that earlier runs have merged
     free: pa.UInt64Array | None = None  # hashes of keys that earlier runs have seen, and at which no row is
+    unset: frozenset[str] = frozenset()  # columns whose NULL in a base may be a value that no operation has set
 
     @property
     def finds_free_keys(self) -> bool:

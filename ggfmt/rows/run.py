@@ -313,6 +313,7 @@ class _TableWork:
             aside.columns if kept is None else kept.columns | aside.columns,
             None if previous is None else previous.last_position(name),
             None if previous is None else free_before(previous.free_keys(name, run.output), kept),
+            frozenset() if base is None else base.unset,
         )
         self.result = TableResult(query, stats, numbers=numbers)
         self.result.counts.unfit.update(stats.unfit)

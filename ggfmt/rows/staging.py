@@ -197,7 +197,7 @@ class RowSink:
             return table
         if table.defined:
             return with_base_numbers(table, base.numbers)
-        return with_base_columns(table, base.types, base.numbers)
+        return with_base_columns(table, base.types, base.numbers, base.defined)
 
     def discard(self) -> None:
         Store(self.directory).delete_tree("")

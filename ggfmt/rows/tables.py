@@ -270,9 +270,12 @@ def unmatched_names(
             yield f"`--sort-by` names `{column}`, which no table has as a column"
 
 
-def with_base_columns(table: RowTable, types: Mapping[str, pa.DataType], numbers: Collection[str] = ()) -> RowTable:
+def with_base_columns(
+    table: RowTable, types: Mapping[str, pa.DataType], numbers: Collection[str] = (), of_result: bool = False
+) -> RowTable:
     """Return a table that was found in data with the columns of a base snapshot first: data may show changed columns
-    alone, and some of them with nothing but NULL. `numbers`: columns whose types were found in data."""
+    alone, and some of them with nothing but NULL. `numbers`: columns whose types were found in data. In a base
+    `of_result`, other types than text come from definitions, and text in data does not contradict them."""
     own = {column.name: column for column in table.definition.columns}
     columns = tuple(({name: own.get(name, Column(name)) for name in types} | own).values())
     definition = replace(table.definition, columns=columns)
@@ -280,6 +283,8 @@ def with_base_columns(table: RowTable, types: Mapping[str, pa.DataType], numbers
     # Numbers that an earlier ggfmt wrote as texts, or a user gave another type, keep it.
     found = frozenset(name for name in table.found if name not in types or is_number(types[name]))
     unseen = {name for name in types if name not in own or own[name].type.unseen}
+    if of_result:
+        unseen |= {name for name in types if name not in numbers and table.types.get(name) == TEXT}
     kept = {name: types[name] for name in {*(table.found - found), *(unseen - table.chosen)}}
     found |= unseen & {*numbers} - table.chosen
     return replace(table, definition=definition, epochs=epochs, types={**types, **table.types, **kept}, found=found)

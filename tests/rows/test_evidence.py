@@ -252,6 +252,20 @@ def test_the_commit_of_a_position_ends_a_transaction(
     assert document["tables"]["S.T"]["timed"] == 0
 
 
+@pytest.mark.parametrize(("value", "found"), [({}, {}), ({"n": None}, {DIFFERS: 1})])
+def test_a_value_that_no_operation_has_set_in_an_earlier_run(
+    value: dict[str, None], found: dict[str, int], tmp_path: Path
+) -> None:
+    """Such as the default of a column that was added: it is NULL in the result of the earlier run."""
+    options: dict[str, Any] = {"master": "none", "checkpoint": tmp_path / "checkpoint"}
+    (tmp_path / "in").mkdir()
+    runs: list[list[Change]] = [[("I", None, {"id": 1, "a": "x", **value})], [("I", None, OTHER)], [("U", A, B)]]
+    for number, changes in enumerate(runs):
+        write(tmp_path / "in" / f"{number}.json", changes, pos=f"{number:020}")
+        document = ggfmt.consolidate(tmp_path / "in", tmp_path / "out", **options)
+    assert document["tables"]["S.T"]["contradictions"] == found
+
+
 @pytest.mark.parametrize("name", ["keys", "full"])
 def test_the_recorded_cases(name: str, tmp_path: Path) -> None:
     case = Path(__file__).resolve().parents[3] / "shared" / "data" / "cases" / "rows" / f"delete-insert-{name}.json"

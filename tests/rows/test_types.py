@@ -341,3 +341,25 @@ def test_bytes_below_a_null_do_not_change_the_type_of_whole_numbers() -> None:
     assert hidden.to_pylist() == ["7", None, "12"]
     assert NumberRange.of(hidden).type == pa.int64()
     assert NumberRange.of(texts).type == pa.decimal128(18, 1)
+
+
+def test_types_of_a_definition_stay_where_later_files_have_none(tmp_path: Path) -> None:
+    """A source describes its tables once. Texts of later files do not make the columns texts."""
+    types = {"id": "int", "at": "datetime", "day": "date", "price": "decimal(9,2)", "raw": "varbinary", "name": "text"}
+    columns = [{"name": name, "type": type, "signed": True} for name, type in types.items()]
+    table = {"database": "s", "table": "t"}
+    first = [{**table, "type": "table-create", "ts": 1, "sql": "", "def": {"columns": columns, "primary-key": ["id"]}}]
+    row: Row = {"at": "2026-01-31 10:00:00", "day": "2026-01-31", "price": 1.5, "raw": "aGk=", "name": "1"}
+    first.append({**table, "type": "insert", "ts": 2, "data": {"id": 1, **row}})
+    later = [{**table, "type": "insert", "ts": 3, "data": {"id": 2, **row}}]
+    read = {"at": datetime(2026, 1, 31, 10), "day": date(2026, 1, 31), "price": Decimal("1.50"), "raw": b"hi"}
+    settings: Row = {"checkpoint": tmp_path / "seen", "key": "id", "input_format": "maxwell_json"}
+    (tmp_path / "in").mkdir()
+    for number, records in enumerate((first, later)):
+        write_lines(tmp_path / "in" / f"{number}.json", records)
+        consolidated(tmp_path / "in", tmp_path / "out", **settings)
+    found = parquet.read_table(tmp_path / "out" / "s.t").sort_by("id").to_pylist()
+    assert found == [{"id": number, **read, "name": "1"} for number in (1, 2)]
+    write_lines(tmp_path / "in" / "2.json", [{**table, "type": "insert", "ts": 4, "data": {"id": 3, "at": "soon"}}])
+    with pytest.raises(Abend, match=r"GG530.*`soon` is not a value of the type `timestamp_ntz`"):
+        consolidated(tmp_path / "in", tmp_path / "out", **settings)
