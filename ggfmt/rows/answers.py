@@ -17,7 +17,7 @@ from ggfmt.rows.evidence import EvidenceFinder, last_operations
 from ggfmt.rows.fold import COLLISION, NO_KEY, OVERTAKEN, UNFIT, Fold, RowStates
 from ggfmt.rows.identities import Identities, IdentityFinder
 from ggfmt.rows.kept import end_of, select_kept, select_whole, tagged_alone
-from ggfmt.rows.key_updates import NO_KEYS, FollowedKeys, followed_keys, keys_of_two_rows, pairs_in
+from ggfmt.rows.key_updates import NO_KEYS, FollowedKeys, KeyOrder, followed_keys, keys_of_two_rows, pairs_in
 from ggfmt.rows.keyless import keyless_rows
 from ggfmt.rows.last_images import last_images
 from ggfmt.rows.net_changes import NetChanges, RowSet
@@ -66,15 +66,16 @@ def answers(query: TableQuery, batches: Iterable[pa.RecordBatch], linked: bool =
     if linked and (query.keeps or not every):  # a later run may show that a key had two rows
         yield _Unit(query, every, ALL_KEYS).answer()
         return
+    by_key = None if linked or not query.table.key else KeyOrder.of_batches(every, query.table, query.ordering)
     if linked:
         followed = followed_keys(every, query.table, query.ordering)
     else:
-        followed = FollowedKeys(keys_of_two_rows(every, query.ordering) if query.table.key else NO_KEYS)
+        followed = FollowedKeys(NO_KEYS if by_key is None else keys_of_two_rows(by_key))
     apart = followed.hashes
     if len(apart):
         some = [batch.filter(pc.is_in(batch["hash"], value_set=apart)) for batch in every]
         yield _Unit(query, some, followed).answer()
-    rows = last_images(query, every, apart)
+    rows = last_images(query, every, apart, by_key)
     if len(apart) and (rows is None or query.keeps):
         every = [batch.filter(pc.invert(pc.is_in(batch["hash"], value_set=apart))) for batch in every]
     if rows is None:
@@ -136,7 +137,7 @@ class _Unit:
             replaced = last_operations(fold.order, fold.groups.take(fold.order), ended)
             counts.timed += pc.and_not(fold.batch["tx"].is_null(), pc.less(fold.batch["seq"], 0)).true_count
         complete = pc.greater_equal(fold.epochs_in_order, 0 if self._query.complete else 1)
-        EvidenceFinder(self._query, [fold.batch], fold.order, fold.rows_in_order).add_to(counts, complete, replaced)
+        EvidenceFinder(self._query, [fold.batch], fold.order, fold.starts).add_to(counts, complete, replaced)
 
     def _free_keys(self, state: _State) -> FreeKeys | None:
         if not self._query.finds_free_keys:

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import begins, narrow, non_null_values, numbered
+from ggfmt.arrow.arrays import narrow, non_null_values, numbered
 from ggfmt.columnar.images import differ
 from ggfmt.columnar.typed import differ_typed, typed_values
 from ggfmt.diagnostics.diagnostic import Span
@@ -34,11 +34,11 @@ class EvidenceFinder:
 
     batches  of staging, in any order of the operations
     order    the places of the operations in them
-    rows     the number of the row of each, ascending
+    begins   whether each is the first of its row
     """
 
     def __init__(
-        self, query: TableQuery, batches: Sequence[pa.RecordBatch], order: pa.Int64Array, rows: pa.Int64Array
+        self, query: TableQuery, batches: Sequence[pa.RecordBatch], order: pa.Int64Array, begins: pa.BooleanArray
     ) -> None:
         self._query, self._table, self._batches, self._order = query, query.table, batches, order
         self._columns: dict[str, pa.Array[Any]] = {}
@@ -46,7 +46,7 @@ class EvidenceFinder:
         self._ops = self._column("op").take(order)
         self._every = numbered(len(order))
         no = pa.array([False] * min(len(order), 1), pa.bool_())
-        self._follows = pc.invert(begins(rows))
+        self._follows = pc.invert(begins)
         was = pc.equal(self._ops.slice(0, count), DELETE)
         self._was_deleted = pc.and_(self._follows, pa.concat_arrays([no, was]))
         self._is_insert, self._is_delete = pc.equal(self._ops, INSERT), pc.equal(self._ops, DELETE)

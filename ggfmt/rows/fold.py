@@ -79,7 +79,7 @@ class Fold:
     # The order of rows: places here are in it, and `order` has their operations.
 
     @cached_property
-    def _starts(self) -> pa.BooleanArray:
+    def starts(self) -> pa.BooleanArray:
         return begins(self.rows_in_order)
 
     @cached_property
@@ -93,7 +93,7 @@ class Fold:
 
     @cached_property
     def _start(self) -> pa.Int64Array:
-        return pc.fill_null_forward(pc.if_else(self._starts, self._every, _NO_LONG))
+        return pc.fill_null_forward(pc.if_else(self.starts, self._every, _NO_LONG))
 
     @cached_property
     def _halves(self) -> pa.BooleanArray | None:

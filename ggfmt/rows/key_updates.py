@@ -17,9 +17,9 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import begins, concatenated, narrow, non_null_values, numbered
-from ggfmt.columnar.hashes import row_hashes
+from ggfmt.columnar.hashes import row_codes, row_hashes
 from ggfmt.frames.batches import FILE_BITS
-from ggfmt.rows.operations import DELETE, INSERT
+from ggfmt.rows.operations import DELETE, INSERT, staged_schema
 from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.positions import OFFSETS
 from ggfmt.rows.tables import RowTable
@@ -119,34 +119,49 @@ def same_moment(one: pa.RecordBatch, other: pa.RecordBatch) -> pa.BooleanArray:
     return pc.or_(same_id, pc.and_(pc.and_(ids[0].is_null(), ids[1].is_null()), same_time))
 
 
-def keys_of_two_rows(batches: Sequence[pa.RecordBatch], ordering: Ordering) -> pa.UInt64Array:
+@dataclass(frozen=True)
+class KeyOrder:
+    """How operations of the same key follow each other.
+
+    heads   n operations, in order
+    order   their places, by key and in order
+    begins  by place in `order`, whether the operation is the first one of its key
+    """
+
+    heads: pa.RecordBatch
+    order: pa.Int64Array
+    begins: pa.BooleanArray
+
+    @staticmethod
+    def of(heads: pa.RecordBatch, keys: Sequence[str]) -> KeyOrder:
+        codes = row_codes([heads[name] for name in keys])
+        order = pc.cast(pc.array_sort_indices(codes), _LONG)  # a stable sort
+        return KeyOrder(heads, order, begins(codes.take(order)))
+
+    @staticmethod
+    def of_batches(batches: Sequence[pa.RecordBatch], table: RowTable, ordering: Ordering) -> KeyOrder:
+        """Return the order of operations of several batches. `place` in the heads is that in all batches."""
+        staged, keys = staged_schema(table), [f"k{j}" for j in range(len(table.key))]
+        schema = pa.schema([staged.field(name) for name in (*_HEADS, *keys)])
+        heads = concatenated([batch.select(schema.names) for batch in batches], schema)
+        return KeyOrder.of(ordering.sort(heads.append_column("place", numbered(len(heads)))), keys)
+
+    @property
+    def ends(self) -> pa.BooleanArray:
+        return pa.concat_arrays([self.begins.slice(1), pa.array([True] * min(len(self.begins), 1), pa.bool_())])
+
+
+def keys_of_two_rows(every: KeyOrder) -> pa.UInt64Array:
     """Return the hashes of keys at which two rows may be for a while: under a deferred constraint, a transaction may
     insert a row at the key of another one. There an insert follows an operation that is not a delete, and another
     operation of the same moment follows the insert."""
-    parts = [batch.select(_HEADS) for batch in batches if len(batch)]
-    if not parts:
-        return NO_KEYS
-    heads = concatenated(parts, parts[0].schema)
-    inserts = pc.equal(heads["op"], INSERT)
-    if not inserts.true_count:
-        return NO_KEYS
-    moments = _moments_of_keys(heads)
-    counts = pc.value_counts(moments.filter(inserts))
-    again = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
-    after = pc.and_not(pc.is_in(moments, value_set=counts.field("values")), inserts)
-    if len(again):
-        after = pc.or_(after, pc.is_in(moments, value_set=again))
-    if not after.true_count:
-        return NO_KEYS
-    every = ordering.sort(heads.filter(pc.is_in(heads["hash"], value_set=heads["hash"].filter(after))))
-    every = every.take(pc.array_sort_indices(every["hash"]))  # a stable sort
-    first, middle, last = (every.slice(start, max(len(every) - 2, 0)) for start in range(3))
-    hits = pc.and_(pc.equal(middle["op"], INSERT), pc.not_equal(first["op"], DELETE))
-    for neighbor in (first, last):
-        hits = pc.and_(hits, pc.fill_null(pc.equal(neighbor["hash"], middle["hash"]), False))
-    places = pc.indices_nonzero(hits)
-    middle, last = middle.take(places), last.take(places)
-    return narrow(pc.unique(middle["hash"].filter(same_moment(middle, last))), pa.UInt64Array)
+    ops = every.heads["op"].take(every.order)
+    follows = pc.invert(every.begins)
+    first, middle, last = (slice(start, start + max(len(ops) - 2, 0)) for start in range(3))
+    hits = pc.and_(pc.equal(ops[middle], INSERT), pc.not_equal(ops[first], DELETE))
+    places = pc.indices_nonzero(pc.and_(hits, pc.and_(follows[middle], follows[last])))
+    inserts, others = (every.heads.take(every.order.take(pc.add(places, behind))) for behind in (1, 2))
+    return narrow(pc.unique(inserts["hash"].filter(same_moment(inserts, others))), pa.UInt64Array)
 
 
 @dataclass(frozen=True)
@@ -173,7 +188,8 @@ def followed_keys(batches: Sequence[pa.RecordBatch], table: RowTable, ordering: 
     )
     every = ordering.sort(concatenated(parts, schema))
     moves = narrow(every["moves"], pa.BooleanArray)
-    sure = [every["hash"].filter(moves), every["old_hash"].filter(moves), keys_of_two_rows([every], ordering)]
+    two_rows = keys_of_two_rows(KeyOrder.of(every, ["hash"]))
+    sure = [every["hash"].filter(moves), every["old_hash"].filter(moves), two_rows]
     hashes = pa.concat_arrays(sure)
     first = pairs_in(every)
     second = pc.add(first, 1)

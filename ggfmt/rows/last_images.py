@@ -16,9 +16,9 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import as_strings, concatenated, ends, int64_view, narrow, numbered
-from ggfmt.columnar.hashes import row_codes
+from ggfmt.arrow.arrays import as_strings, concatenated, int64_view, narrow
 from ggfmt.rows.evidence import EvidenceFinder
+from ggfmt.rows.key_updates import KeyOrder
 from ggfmt.rows.operations import DELETE, is_whole, staged_schema
 from ggfmt.rows.query import CURRENT
 from ggfmt.rows.results import (
@@ -33,11 +33,14 @@ from ggfmt.rows.results import (
 )
 
 
-def last_images(query: TableQuery, batches: Sequence[pa.RecordBatch], apart: pa.UInt64Array) -> UnitAnswer | None:
+def last_images(
+    query: TableQuery, batches: Sequence[pa.RecordBatch], apart: pa.UInt64Array, by_key: KeyOrder | None
+) -> UnitAnswer | None:
     """Return the answer for some operations; None if the last operation of a key may not say all about its row.
 
     batches  all operations of these rows, which change no keys, with rows of the base as inserts, in any order
     apart    hashes of keys whose rows are left out
+    by_key   the order of the operations, if known
 
     Raises: Abend GG530 for a value of a result that does not fit its type.
     """
@@ -47,7 +50,8 @@ def last_images(query: TableQuery, batches: Sequence[pa.RecordBatch], apart: pa.
     if not table.key or len(table.epochs) > 1 or query.truncates or not all(is_whole(b, table) for b in batches):
         return None
     counts = RowCounts()
-    both = _last_places(query, batches, counts, apart)
+    by_key = by_key or KeyOrder.of_batches(batches, table, query.ordering)
+    both = _last_places(query, batches, counts, apart, by_key)
     if both is None:
         return None
     places, gone = both
@@ -70,30 +74,23 @@ def last_images(query: TableQuery, batches: Sequence[pa.RecordBatch], apart: pa.
 
 
 def _last_places(
-    query: TableQuery, batches: Sequence[pa.RecordBatch], counts: RowCounts, apart: pa.UInt64Array
+    query: TableQuery, batches: Sequence[pa.RecordBatch], counts: RowCounts, apart: pa.UInt64Array, by_key: KeyOrder
 ) -> tuple[pa.Int64Array, pa.Int64Array] | None:
     """Return the places of the last operations of keys, in ascending order, and apart from them those of deletes; None
     if an operation may come again. Count what contradicts the rows. Raises: UsageError GG551 as `last_positions`."""
-    keys = [f"k{j}" for j in range(len(query.table.key))]
-    staged = staged_schema(query.table)
-    schema = pa.schema([staged.field(name) for name in ("seq", "position", "op", "hash", *keys)])
-    every = concatenated([batch.select(schema.names) for batch in batches], schema)
-    every = query.ordering.sort(every.append_column("place", numbered(len(every))))
+    every = by_key.heads
     counts.last_positions += last_positions(query, every)
     if query.ordering.repeats(every).true_count:
         return None
-    codes = row_codes([every[name] for name in keys])
-    order = pc.cast(pc.array_sort_indices(codes), pa.int64())
-    codes = codes.take(order)
-    last = order.filter(ends(codes))
-    own = order
+    own, begins = by_key.order, by_key.begins
+    last = own.filter(by_key.ends)
     if len(apart):
-        others = pc.invert(pc.is_in(every["hash"].take(order), value_set=apart))
-        own, codes = order.filter(others), codes.filter(others)
+        others = pc.invert(pc.is_in(every["hash"].take(own), value_set=apart))
+        own, begins = own.filter(others), begins.filter(others)
     if len(own):
         places = narrow(every["place"].take(own), pa.Int64Array)
         complete = pa.repeat(pa.scalar(query.complete), len(own))
-        EvidenceFinder(query, batches, places, codes).add_to(counts, complete)
+        EvidenceFinder(query, batches, places, begins).add_to(counts, complete)
     deletes = pc.equal(every["op"].take(last), DELETE)
     gone = narrow(every["place"].take(last.filter(deletes)), pa.Int64Array)
     places = narrow(every["place"].take(last.filter(pc.invert(deletes))), pa.Int64Array)

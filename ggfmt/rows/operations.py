@@ -251,12 +251,12 @@ class Truncate:
 def shows_values(column: Callable[[str], pa.Array[Any]], table: RowTable) -> pa.BooleanArray:
     """Return which before images have a value besides the key. `column` returns a column of n operations. Debezium
     writes NULL for columns that it does not know, and an empty text or a zero where the table allows no NULL."""
-    shown = []
+    found = pa.repeat(_FALSE, len(column("op")))
     for i, name in enumerate(table.columns):
-        if name not in table.key:
+        if name not in table.key and found.true_count < len(found):
             is_value = pc.fill_null(pc.invert(pc.match_substring_regex(column(f"b{i}"), _NO_VALUE)), False)
-            shown.append(pc.and_(narrow(column(f"hb{i}"), pa.BooleanArray), is_value))
-    return any_of(shown, len(column("op")))
+            found = pc.or_(found, pc.and_(narrow(column(f"hb{i}"), pa.BooleanArray), is_value))
+    return found
 
 
 def without_before_images(batch: pa.RecordBatch, table: RowTable) -> pa.RecordBatch:
