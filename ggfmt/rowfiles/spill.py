@@ -100,5 +100,9 @@ def taken_rows(batch: pa.RecordBatch, rows: pa.UInt64Array) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
+def filtered(batch: pa.RecordBatch, mask: pa.BooleanArray) -> pa.RecordBatch:
+    return batch if mask.true_count == len(batch) else taken_rows(batch, pc.indices_nonzero(mask))
+
+
 def array_identity(column: pa.Array[Any]) -> object:
     return column.type, column.offset, tuple(None if each is None else each.address for each in column.buffers())

@@ -13,11 +13,12 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import concatenated, counts_by_value, int64_view, narrow, non_null_values, numbered
 from ggfmt.columnar.hashes import row_codes
 from ggfmt.frames.column_types import TEXT
+from ggfmt.rowfiles.spill import filtered
 from ggfmt.rows.evidence import EvidenceFinder, last_operations
 from ggfmt.rows.fold import COLLISION, NO_KEY, OVERTAKEN, UNFIT, Fold, RowStates
 from ggfmt.rows.identities import Identities, IdentityFinder
 from ggfmt.rows.kept import end_of, select_kept, select_whole, tagged_alone
-from ggfmt.rows.key_updates import NO_KEYS, FollowedKeys, KeyOrder, followed_keys, keys_of_two_rows, pairs_in
+from ggfmt.rows.key_updates import NO_KEYS, FollowedKeys, KeyOrder, Mask, followed_keys, keys_of_two_rows, pairs_in
 from ggfmt.rows.keyless import keyless_rows
 from ggfmt.rows.last_images import last_images
 from ggfmt.rows.net_changes import NetChanges, RowSet
@@ -53,12 +54,15 @@ ALL_KEYS = FollowedKeys(NO_KEYS)
 MIN_LARGE = 100_000  # operations for which memory is worth the time to give it back
 
 
-def answers(query: TableQuery, batches: Iterable[pa.RecordBatch], linked: bool = False) -> Iterator[UnitAnswer]:
+def answers(
+    query: TableQuery, batches: Iterable[pa.RecordBatch], linked: bool = False, own: Mask | None = None
+) -> Iterator[UnitAnswer]:
     """Yield the answers for the rows of some operations.
 
     batches  all operations of these rows, with rows of the base as inserts, in any order
     linked   operations change keys, and all operations of the keys that they connect are there. Each row is then
              followed by its images; so are those of a key at which two rows are within a transaction
+    own      by the hashes of keys, which operations count; None: all
 
     Raises: Abend GG530 for a value of a result that does not fit its type.
     """
@@ -66,7 +70,7 @@ def answers(query: TableQuery, batches: Iterable[pa.RecordBatch], linked: bool =
     if linked and (query.keeps or not every):  # a later run may show that a key had two rows
         yield _Unit(query, every, ALL_KEYS).answer()
         return
-    by_key = None if linked or not query.table.key else KeyOrder.of_batches(every, query.table, query.ordering)
+    by_key = KeyOrder.of_batches(every, query.table, query.ordering, own) if query.table.key else None
     if linked:
         followed = followed_keys(every, query.table, query.ordering)
     else:
@@ -75,13 +79,19 @@ def answers(query: TableQuery, batches: Iterable[pa.RecordBatch], linked: bool =
     if len(apart):
         some = [batch.filter(pc.is_in(batch["hash"], value_set=apart)) for batch in every]
         yield _Unit(query, some, followed).answer()
-    rows = last_images(query, every, apart, by_key)
-    if len(apart) and (rows is None or query.keeps):
-        every = [batch.filter(pc.invert(pc.is_in(batch["hash"], value_set=apart))) for batch in every]
+    rows = None if by_key is None else last_images(query, every, by_key, apart)
     if rows is None:
-        yield _Unit(query, every, None).answer()
+        if own is not None:
+            every = [filtered(batch, own(batch["hash"])) for batch in every]
+        yield _Unit(query, [_without_keys(batch, apart) for batch in every], None).answer()
     else:
-        yield replace(rows, kept=select_whole(query, every) if query.keeps else None)
+        assert by_key is not None
+        kept = select_whole(query, every, _without_keys(by_key.heads, apart)) if query.keeps else None
+        yield replace(rows, kept=kept)
+
+
+def _without_keys(batch: pa.RecordBatch, keys: pa.UInt64Array) -> pa.RecordBatch:
+    return batch.filter(pc.invert(pc.is_in(batch["hash"], value_set=keys))) if len(keys) else batch
 
 
 class _Unit:

@@ -102,11 +102,9 @@ def end_of(last: pa.RecordBatch) -> End:
     return End(position, seq, transaction, last["ts"].cast(_LONG)[0].as_py())
 
 
-def select_whole(query: TableQuery, batches: Sequence[pa.RecordBatch]) -> Selection | None:
-    """Return what to keep of operations with whole images, which nothing connects. They leave nothing unresolved."""
-    staged = staged_schema(query.table)
-    schema = pa.schema([staged.field(name) for name in ("seq", "position", "op", "tx", "ts", "hash")])
-    every = query.ordering.sort(concatenated([batch.select(schema.names) for batch in batches], schema))
+def select_whole(query: TableQuery, batches: Sequence[pa.RecordBatch], every: pa.RecordBatch) -> Selection | None:
+    """Return what to keep of operations with whole images, which nothing connects. They leave nothing unresolved.
+    `every`: the heads of those that count, in order."""
     if not len(every) or every["seq"][len(every) - 1].as_py() == BASE_SEQ:
         return None
     last = every.slice(len(every) - 1)
@@ -122,7 +120,7 @@ def select_whole(query: TableQuery, batches: Sequence[pa.RecordBatch]) -> Select
         ends.append(every["hash"].filter(same))
     hashes = pa.concat_arrays(ends)
     parts = [batch.filter(pc.is_in(batch["hash"], value_set=hashes)) for batch in batches]
-    found = query.ordering.sort(concatenated(parts, staged))
+    found = query.ordering.sort(concatenated(parts, staged_schema(query.table)))
     tagged = found.append_column(_COMPONENT, row_codes([found["hash"]]))
     return Selection(tagged.slice(0, 0), tagged, end_of(last))
 

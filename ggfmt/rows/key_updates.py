@@ -8,10 +8,10 @@ the same rows, joined or not: an insert has all values. Only a hidden value need
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -19,6 +19,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import begins, concatenated, narrow, non_null_values, numbered
 from ggfmt.columnar.hashes import row_codes, row_hashes
 from ggfmt.frames.batches import FILE_BITS
+from ggfmt.rowfiles.spill import filtered
 from ggfmt.rows.operations import DELETE, INSERT, staged_schema
 from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.positions import OFFSETS
@@ -30,6 +31,7 @@ _MAX_STEPS = 30  # from key to key by pairs, before all of them count as connect
 _LONG, _WORD = pa.int64(), pa.uint64()
 _HEADS = ["seq", "position", "op", "tx", "ts", "hash"]
 _ENDS = [*_HEADS, "keyed"]
+Mask: TypeAlias = "Callable[[pa.Array[Any]], pa.BooleanArray]"
 NO_KEYS: pa.UInt64Array = pa.array([], _WORD)
 
 
@@ -139,12 +141,17 @@ class KeyOrder:
         return KeyOrder(heads, order, begins(codes.take(order)))
 
     @staticmethod
-    def of_batches(batches: Sequence[pa.RecordBatch], table: RowTable, ordering: Ordering) -> KeyOrder:
-        """Return the order of operations of several batches. `place` in the heads is that in all batches."""
+    def of_batches(
+        batches: Sequence[pa.RecordBatch], table: RowTable, ordering: Ordering, own: Mask | None = None
+    ) -> KeyOrder:
+        """Return the order of some operations of several batches. `place` in the heads is that among all. `own`: which
+        operations, by the hashes of keys; None: all."""
         staged, keys = staged_schema(table), [f"k{j}" for j in range(len(table.key))]
         schema = pa.schema([staged.field(name) for name in (*_HEADS, *keys)])
         heads = concatenated([batch.select(schema.names) for batch in batches], schema)
-        return KeyOrder.of(ordering.sort(heads.append_column("place", numbered(len(heads)))), keys)
+        heads = heads.append_column("place", numbered(len(heads)))
+        heads = heads if own is None else filtered(heads, own(heads["hash"]))
+        return KeyOrder.of(ordering.sort(heads), keys)
 
     @property
     def ends(self) -> pa.BooleanArray:

@@ -34,13 +34,13 @@ from ggfmt.rows.results import (
 
 
 def last_images(
-    query: TableQuery, batches: Sequence[pa.RecordBatch], apart: pa.UInt64Array, by_key: KeyOrder | None
+    query: TableQuery, batches: Sequence[pa.RecordBatch], by_key: KeyOrder, apart: pa.UInt64Array
 ) -> UnitAnswer | None:
     """Return the answer for some operations; None if the last operation of a key may not say all about its row.
 
-    batches  all operations of these rows, which change no keys, with rows of the base as inserts, in any order
+    batches  all operations of these rows, which change no keys, with rows of the base as inserts, in any order; those
+             that are not in `by_key` do not count
     apart    hashes of keys whose rows are left out
-    by_key   the order of the operations, if known
 
     Raises: Abend GG530 for a value of a result that does not fit its type.
     """
@@ -50,7 +50,6 @@ def last_images(
     if not table.key or len(table.epochs) > 1 or query.truncates or not all(is_whole(b, table) for b in batches):
         return None
     counts = RowCounts()
-    by_key = by_key or KeyOrder.of_batches(batches, table, query.ordering)
     both = _last_places(query, batches, counts, apart, by_key)
     if both is None:
         return None

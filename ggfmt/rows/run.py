@@ -150,6 +150,7 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
             settings.types,
             buckets,
             in_process=isinstance(run.runner, InProcess),
+            cuts=bool(bases),  # else there are few buckets
             bases={name: replace(base, types=stored_types(base.types, settings.to)) for name, base in bases.items()},
             definitions=settings.definitions,
             quarantine=settings.quarantine,
@@ -431,7 +432,7 @@ class _TableWork:
                 self._groups,
                 [
                     *(part for part in self._kept_parts if part.bucket == number),
-                    *(part for part in self._staged.parts if part.bucket % self._groups == number),
+                    *(part for part in self._staged.parts if part.is_of(number, self._groups)),
                 ],
                 [file for file in files if file.bucket == number],
                 [part for part in self._base_parts if part.bucket == number],
@@ -450,7 +451,7 @@ class _TableWork:
             self._linked_parts += result.rows
             # Of the operations of the bucket in memory, only those of no connected key stay.
             for parts in (self._kept_parts, self._staged.parts):
-                parts[:] = (part for part in parts if part.batch is None or part.bucket % self._groups != item.number)
+                parts[:] = (part for part in parts if part.batch is None or not part.is_of(item.number, self._groups))
             self._staged.parts += result.rest
         else:
             self.result.files += [(item.number, file) for file in result.files]

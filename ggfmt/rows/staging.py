@@ -34,7 +34,7 @@ from ggfmt.reading.runner import warn_of_missing_kernels
 from ggfmt.reading.scan import DefinitionsNeeded
 from ggfmt.reading.splits import ReadJob, Split
 from ggfmt.reading.tasks import StagedFile, TaskOutcome, in_task
-from ggfmt.rowfiles.spill import array_identity, split_by, taken_rows
+from ggfmt.rowfiles.spill import array_identity, filtered, split_by
 from ggfmt.rows.base import BaseTable
 from ggfmt.rows.key_updates import KeyLinks, LinkedKeys, file_ends, linked_keys, links_between, links_within
 from ggfmt.rows.operations import TRUNCATE, staged_operations, staged_schema
@@ -52,6 +52,7 @@ MAX_BUCKETS = 1024
 UNIT_BYTES = 128 << 20  # of staged operations that a task finds rows of; it needs some six times as much memory
 MAX_UNIT_BYTES = 320 << 20  # of staged operations in a bucket that is not cut
 MIN_UNIT_BYTES = 16 << 20  # of staged operations, so that a task is worth its start
+EVERY = -1  # bucket: operations in memory that are not divided
 MAX_WARNINGS = 20  # about statements, in the log
 ROWS_HANDLER = "rows"  # of rejected records, which runs list by handler
 
@@ -60,13 +61,16 @@ log = logging.getLogger("ggfmt")
 
 @dataclass(frozen=True)
 class StagedPart:
-    """Operations of a table in one bucket: in memory, or as batch `index` of a file. `size`: their bytes in memory."""
+    """Operations of a table: in memory, or as batch `index` of a file. `size`: their bytes in memory."""
 
-    bucket: int
+    bucket: int  # or `EVERY`
     size: int
     batch: pa.RecordBatch | None = None
     file: Location | None = None
     index: int = 0
+
+    def is_of(self, bucket: int, buckets: int) -> bool:
+        return self.bucket == EVERY or self.bucket % buckets == bucket
 
 
 @dataclass
@@ -157,6 +161,7 @@ class RowSink:
     types: Types = ()
     buckets: int = 1  # into how many parts keys are divided
     in_process: bool = False  # the tasks run in this process, so that operations may stay in memory
+    cuts: bool = True  # operations in memory are divided, too
     tables: dict[str, RowTable] = field(default_factory=dict)  # by name, as the last task has them
     # tables of a base snapshot by name or directory, with types as rows store them
     bases: Mapping[str, BaseTable] = field(default_factory=dict)
@@ -186,7 +191,7 @@ class RowSink:
         if self.directory.is_local and (self.quarantine or not self.in_process):
             fs, inner = self.directory.file_system()
             fs.create_dir(inner)  # a task that fails leaves a stop file there before it stages anything
-        return SplitStager(job, self.tables, self.directory, self.buckets, memory, self.quarantine).stage
+        return SplitStager(job, self.tables, self.directory, self.buckets, memory, self.quarantine, self.cuts).stage
 
     def _base_of(self, name: str) -> BaseTable | None:
         return self.bases.get(name) or self.bases.get(safe_name(name))
@@ -281,6 +286,7 @@ class SplitStager:
     buckets: int
     memory: MemoryBudget | None = None
     quarantine: bool = False
+    cuts: bool = True  # operations in memory are divided, too
 
     def stage(self, split: Split, attempt: int) -> StagedSplit:
         """Read one split. `attempt` is unique, so that attempts of one split do not collide."""
@@ -297,7 +303,7 @@ class _StagingTask:
         stem = f"{split.ordinal:07d}-{attempt}"
         self._files = self._rejects = None
         if stager.directory is not None:
-            self._files = BucketFiles(stager.directory, stem, directories, stager.memory)
+            self._files = BucketFiles(stager.directory, stem, directories, stager.memory, stager.cuts)
             if stager.quarantine:
                 self._rejects = RejectFiles(Store(stager.directory), ROWS_HANDLER, split.ordinal)
 
@@ -381,10 +387,6 @@ def parts_in_memory(batch: pa.RecordBatch, numbers: pa.Int32Array | None) -> lis
     return [StagedPart(number, own.nbytes, own) for number, own in split_by(batch, numbers)]
 
 
-def filtered(batch: pa.RecordBatch, mask: pa.BooleanArray) -> pa.RecordBatch:
-    return batch if mask.true_count == len(batch) else taken_rows(batch, pc.indices_nonzero(mask))
-
-
 def _size(batch: pa.RecordBatch) -> int:
     return sum({array_identity(column): column.nbytes for column in batch.columns}.values())
 
@@ -396,13 +398,19 @@ class BucketFiles:
     stem         the start of file names
     directories  by table the number of its directory
     memory       while it lasts, operations stay in memory
+    cuts         they are divided there, too
     """
 
     def __init__(
-        self, directory: Location, stem: str, directories: Mapping[str, int], memory: MemoryBudget | None = None
+        self,
+        directory: Location,
+        stem: str,
+        directories: Mapping[str, int],
+        memory: MemoryBudget | None = None,
+        cuts: bool = True,
     ) -> None:
         self._directory, self._stem, self._directories = directory, stem, directories
-        self._memory = memory
+        self._memory, self._cuts = memory, cuts
         self._open: OrderedDict[str, tuple[Location, pa.ipc.RecordBatchFileWriter, pa.NativeFile, list[int]]] = (
             OrderedDict()
         )
@@ -417,7 +425,8 @@ class BucketFiles:
         size = _size(batch)
         self._written[table] = self._written.get(table, 0) + size
         if self._memory is not None and self._memory.take(size):
-            self._parts.setdefault(table, []).extend(parts_in_memory(batch, numbers))
+            parts = parts_in_memory(batch, numbers) if self._cuts else [StagedPart(EVERY, size, batch)]
+            self._parts.setdefault(table, []).extend(parts)
             return
         self._waiting.setdefault(table, []).append((batch, numbers))
         self._sizes[table] = self._sizes.get(table, 0) + size

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
@@ -28,6 +28,7 @@ from ggfmt.frames.images import image_maps
 from ggfmt.frames.shapes import GENERIC, ddl_type
 from ggfmt.location import Location
 from ggfmt.model.change import Image, ImageColumn
+from ggfmt.rowfiles.spill import filtered
 from ggfmt.rowfiles.writers import WrittenFile, write_rows
 from ggfmt.rows.answers import answers
 from ggfmt.rows.kept import as_kept, kept_schema, without_keys
@@ -40,12 +41,12 @@ from ggfmt.rows.query import CURRENT
 from ggfmt.rows.readers import read_rows
 from ggfmt.rows.results import REASON, End, FreeKeys, RowCounts, Selection, TableQuery, UnitAnswer
 from ggfmt.rows.staging import (
+    EVERY,
     BucketFiles,
     MemoryBudget,
     StagedPart,
     bucket_numbers,
     buckets_of,
-    filtered,
     in_units,
     load,
     piece_count,
@@ -201,6 +202,13 @@ class Bucket:
     base_parts: Sequence[StagedPart] = ()
     results: Sequence[StagedPart] = ()  # rows of connected keys, which `answer_group` found
 
+    def has(self, hashes: pa.Array[Any]) -> pa.BooleanArray:
+        """Return which keys are of the bucket: batches in memory may have others."""
+        return pc.equal(bucket_numbers(hashes, self.of), self.number)
+
+    def operations(self, parts: Iterable[StagedPart]) -> Iterator[pa.RecordBatch]:
+        return (filtered(batch, self.has(batch["hash"])) for batch in load(parts))
+
 
 def _rows_of(plan: TablePlan, file: BaseFile) -> Iterator[pa.RecordBatch]:
     for rows in base_rows(file, plan.table, plan.base_types):
@@ -222,7 +230,7 @@ def extract_linked(plan: TablePlan, bucket: Bucket, attempt: int) -> UnitResult:
     rest: list[StagedPart] = []
     base = (base_operations(rows, table, schema) for rows in _base_of(plan, bucket) if len(rows))
     in_files = load(part for part in bucket.parts if part.batch is None)
-    in_memory = load(part for part in bucket.parts if part.batch is not None)
+    in_memory = bucket.operations(part for part in bucket.parts if part.batch is not None)
     try:
         for batches, is_in_memory in ((chain(base, in_files), False), (in_memory, True)):
             for some in in_units(batches):
@@ -271,7 +279,7 @@ def answer_bucket(plan: TablePlan, bucket: Bucket, attempt: int) -> UnitResult:
     result = UnitResult()
     every = chain(
         chain.from_iterable(
-            _rows_of_piece(plan, piece, result, f"b{bucket.number}-{number}-{attempt}")
+            _rows_of_piece(plan, bucket, piece, result, f"b{bucket.number}-{number}-{attempt}")
             for number, piece in enumerate(_pieces(plan, bucket, attempt))
         ),
         (batch.select(plan.query.schema.names) for batch in load(bucket.results)),
@@ -295,7 +303,7 @@ def _pieces(plan: TablePlan, bucket: Bucket, attempt: int) -> Iterator[Piece]:
     stem = f"{bucket.number}-{attempt}"
     cut = []
     rows = "base-pieces", _base_of(plan, bucket), table.key_hash
-    for what, batches, hashes in (("pieces", load(bucket.parts), "hash"), rows):
+    for what, batches, hashes in (("pieces", bucket.operations(bucket.parts), "hash"), rows):
         files = plan.files(what, stem)
         try:
             for batch in batches:
@@ -311,7 +319,9 @@ def _pieces(plan: TablePlan, bucket: Bucket, attempt: int) -> Iterator[Piece]:
         yield load(operations), load(base)
 
 
-def _rows_of_piece(plan: TablePlan, piece: Piece, result: UnitResult, stem: str) -> Iterator[pa.RecordBatch]:
+def _rows_of_piece(
+    plan: TablePlan, bucket: Bucket, piece: Piece, result: UnitResult, stem: str
+) -> Iterator[pa.RecordBatch]:
     query, table = plan.query, plan.table
     schema = staged_schema(table)
     parts, base = piece
@@ -321,6 +331,7 @@ def _rows_of_piece(plan: TablePlan, piece: Piece, result: UnitResult, stem: str)
         masks = _looked_up(operations, lambda hashes: pc.is_in(hashes, value_set=linked))
         operations = [batch.filter(pc.invert(mask)) for batch, mask in zip(operations, masks, strict=True)]
     changed = pa.concat_arrays([pa.array([], pa.uint64()), *(batch["hash"] for batch in operations)])
+    own = bucket.has if any(part.bucket == EVERY for part in bucket.parts) else None
     for batch in base:
         rows = without_keys(table, batch, linked)
         if query.query.kind == "current" and not query.truncates and table.key:
@@ -331,7 +342,7 @@ def _rows_of_piece(plan: TablePlan, piece: Piece, result: UnitResult, stem: str)
             rows = rows.filter(is_changed)
         if len(rows):
             operations.append(base_operations(rows, table, schema))
-    for number, found in enumerate(answers(query, operations)):
+    for number, found in enumerate(answers(query, operations, own=own)):
         yield found.rows
         _add(plan, found, result, f"{stem}-{number}")
 
