@@ -21,6 +21,8 @@ def run() -> int:
         hide_unused_modules()
     # numpy, where it is loaded, would start a thread per core for linear algebra. ggfmt has none.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Arrow's memory would be in pages of 2 MB, each of which the system clears, even where little of it is used.
+    os.environ.setdefault("MIMALLOC_ALLOW_THP", "0")
     code = _main()
     gc.freeze()  # the end of Python collects garbage once more
     signals.finish(code)

@@ -148,9 +148,12 @@ class KeyOrder:
         operations, by the hashes of keys; None: all."""
         staged, keys = staged_schema(table), [f"k{j}" for j in range(len(table.key))]
         schema = pa.schema([staged.field(name) for name in (*_HEADS, *keys)])
-        heads = concatenated([batch.select(schema.names) for batch in batches], schema)
-        heads = heads.append_column("place", numbered(len(heads)))
-        heads = heads if own is None else filtered(heads, own(heads["hash"]))
+        parts, start = [], 0
+        for batch in batches:
+            part = batch.select(schema.names).append_column("place", pc.add(numbered(len(batch)), start))
+            parts.append(part if own is None else filtered(part, own(part["hash"])))
+            start += len(batch)
+        heads = concatenated(parts, schema.append(pa.field("place", _LONG)))
         return KeyOrder.of(ordering.sort(heads), keys)
 
     @property
