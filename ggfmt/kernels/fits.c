@@ -74,6 +74,40 @@ PyObject *kernel_fits(PyObject *Py_UNUSED(module), PyObject *args) {
     return PyBool_FromLong(fit);
 }
 
+/* The digits before and after the point of a number without an exponent; 0 for other texts. */
+static int count_digits(const char *at, const char *end, ptrdiff_t *whole, ptrdiff_t *fraction) {
+    const char *start, *point;
+    at += at < end && *at == '-';
+    for (; end - at > 1 && *at == '0' && at[1] != '.'; at++)
+        ;
+    for (start = at; at < end && *at >= '0' && *at <= '9'; at++)
+        ;
+    for (point = at, at += at < end && *at == '.'; at < end && *at >= '0' && *at <= '9'; at++)
+        ;
+    *whole = point - start;
+    *fraction = point < end ? end - point - 1 : 0;
+    return at == end && point > start && (point == end || *fraction > 0);
+}
+
+PyObject *kernel_digits(PyObject *Py_UNUSED(module), PyObject *array) {
+    ArrowView view;
+    ptrdiff_t whole, fraction, most_whole = 0, most_fraction = 0, others = 0;
+    if (arrow_view(array, "u", &view) < 0)
+        return NULL;
+    for (int64_t row = 0; row < view.length; row++) {
+        if (arrow_is_null(&view, row))
+            continue;
+        if (count_digits(view.data + view.ends[row], view.data + view.ends[row + 1], &whole, &fraction)) {
+            most_whole = whole > most_whole ? whole : most_whole;
+            most_fraction = fraction > most_fraction ? fraction : most_fraction;
+        } else {
+            others++;
+        }
+    }
+    arrow_release(&view);
+    return Py_BuildValue("(nnn)", most_whole, most_fraction, others);
+}
+
 static int same_value(const ArrowView *one, int64_t row, const ArrowView *other, int64_t at) {
     int null = arrow_is_null(one, row);
     if (null || arrow_is_null(other, at))

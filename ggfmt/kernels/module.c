@@ -14,6 +14,7 @@ ScannerKind *const scanner_kinds[] = {&avro_scanner, &delimited_scanner, &dts_sc
 
 PyObject *kernel_join(PyObject *module, PyObject *args);
 PyObject *kernel_fits(PyObject *module, PyObject *args);
+PyObject *kernel_digits(PyObject *module, PyObject *array);
 PyObject *kernel_count(PyObject *module, PyObject *args);
 PyObject *kernel_occurrences(PyObject *module, PyObject *args);
 PyObject *kernel_envelopes(PyObject *module, PyObject *args);
@@ -39,6 +40,7 @@ static PyObject *kernel_keep_memory(PyObject *Py_UNUSED(module), PyObject *Py_UN
 static PyMethodDef functions[] = {
     {"join", kernel_join, METH_VARARGS, "join(pieces, rows, kinds) -> (rows, offsets, data) of messages; see join.c"},
     {"fits", kernel_fits, METH_VARARGS, "fits(texts, form) -> whether all values are of a form; see fits.c"},
+    {"digits", kernel_digits, METH_O, "digits(texts) -> the most digits before and after the point, how many are no such numbers"},
     {"differ", kernel_differ, METH_VARARGS, "differ(texts, others, rows, other_rows) -> bits of where they differ; see fits.c"},
     {"count", kernel_count, METH_VARARGS, "count(texts, parts, wholes) -> how many values hold each part, and are each whole"},
     {"occurrences", kernel_occurrences, METH_VARARGS, "occurrences(data, text) -> how often a text stands in data"},

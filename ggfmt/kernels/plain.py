@@ -198,10 +198,22 @@ _PATTERNS = tuple(
 )
 
 
+_DECIMAL = re.compile(r"-?0*([0-9]+)(?:[.]([0-9]+))?")
+
+
 def fits(texts: Any, form: int) -> bool:
     """Return whether all values are NULL or match a pattern."""
     matches = _PATTERNS[form].fullmatch
     return all(value is None or matches(value) is not None for value in texts.to_pylist())
+
+
+def digits(texts: Any) -> tuple[int, int, int]:
+    """Return the most digits before and after the point of numbers, and how many values are no numbers without an
+    exponent. NULL does not count, nor do zeros in front."""
+    values = [value for value in texts.to_pylist() if value is not None]
+    found = [match.groups("") for match in map(_DECIMAL.fullmatch, values) if match is not None]
+    whole, fraction = (max((len(match[group]) for match in found), default=0) for group in (0, 1))
+    return whole, fraction, len(values) - len(found)
 
 
 def count(texts: Any, parts: tuple[str, ...], wholes: tuple[str, ...]) -> tuple[int, ...]:

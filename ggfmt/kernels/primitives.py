@@ -35,6 +35,7 @@ def _primitive(
 # Other errors of a join are mistakes in its pieces, or messages that are too large for one array.
 join = _primitive(plain.join, (NotImplementedError,))
 fits = _primitive(plain.fits)
+digits = _primitive(plain.digits)
 count = _primitive(plain.count)
 differ = _primitive(plain.differ)
 occurrences = _primitive(plain.occurrences)

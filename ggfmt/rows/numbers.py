@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.pieces import text_buffer
 from ggfmt.columnar.strings import by_value, plain_number
 from ggfmt.frames.column_types import MAX_DIGITS, TEXT
+from ggfmt.kernels.primitives import digits
 
 _LONG = pa.int64()
 _PLAIN = "^-?[0-9]+(?:[.][0-9]+)?$"
@@ -39,21 +39,11 @@ class NumberRange:
         """Return the range of numbers as JSON has them. NULL does not count."""
         if texts.null_count == len(texts):
             return cls()
-        ends = _min_max(texts)
-        if ends is not None:
-            return cls(max(len(str(abs(end))) for end in ends))
-        plain = pc.fill_null(pc.match_substring_regex(texts, _PLAIN), False)
-        known = pc.if_else(plain, texts, pa.scalar(None, TEXT))
-        point = pc.find_substring(known, ".")
-        length, has_point = pc.binary_length(known), pc.greater_equal(point, 0)
-        fraction = pc.max(pc.if_else(has_point, pc.subtract(pc.subtract(length, point), 1), 0)).as_py() or 0
-        signs = pc.cast(pc.starts_with(known, "-"), pa.int32())
-        whole = pc.max(pc.subtract(pc.if_else(has_point, point, length), signs)).as_py() or 0
-        # The bytes below a NULL may have hidden that all numbers are whole.
-        found = cls(whole, fraction, not fraction and whole < _DIGITS_OF_LONG)
-        others = pc.and_not(texts.is_valid(), plain)
-        if others.true_count:
-            for text in non_null_values(pc.unique(texts.filter(others))):
+        whole, fraction, others = digits(texts)
+        found = cls(whole, fraction, not fraction and (whole < _DIGITS_OF_LONG or _are_longs(texts)))
+        if others:
+            plain = pc.fill_null(pc.match_substring_regex(texts, _PLAIN), True)
+            for text in non_null_values(pc.unique(texts.filter(pc.invert(plain)))):
                 found.merge(_range_of(text))
         return found
 
@@ -90,16 +80,12 @@ class NumberRange:
         return pa.decimal128(_USUAL_DIGITS if digits <= _USUAL_DIGITS else MAX_DIGITS, self.fraction)
 
 
-def _min_max(texts: pa.StringArray) -> tuple[int, int] | None:
-    """Return the ends of whole numbers of 64 bits; None if there are other texts."""
-    data = text_buffer(texts).to_pybytes()
-    if any(mark in data for mark in (b".", b"e", b"E", b"x", b"X")):
-        return None
+def _are_longs(texts: pa.StringArray) -> bool:
     try:
-        ends = pc.min_max(pc.cast(texts, _LONG))
+        pc.cast(texts, _LONG)
     except pa.ArrowInvalid:
-        return None
-    return ends["min"].as_py(), ends["max"].as_py()
+        return False
+    return True
 
 
 def _range_of(text: str) -> NumberRange:

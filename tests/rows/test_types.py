@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from datetime import date, datetime, time, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -14,11 +15,15 @@ import pyarrow as pa
 import pyarrow.orc as orc
 import pyarrow.parquet as parquet
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from runs import write_lines
 
 import ggfmt
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.frames.column_types import RULES, column_type, type_name
+from ggfmt.kernels import plain
+from ggfmt.kernels.primitives import digits
 from ggfmt.model.table import Kind, SqlType
 from ggfmt.rows.numbers import NumberRange
 
@@ -363,3 +368,13 @@ def test_types_of_a_definition_stay_where_later_files_have_none(tmp_path: Path) 
     write_lines(tmp_path / "in" / "2.json", [{**table, "type": "insert", "ts": 4, "data": {"id": 3, "at": "soon"}}])
     with pytest.raises(Abend, match=r"GG530.*`soon` is not a value of the type `timestamp_ntz`"):
         consolidated(tmp_path / "in", tmp_path / "out", **settings)
+
+
+@given(st.lists(st.none() | st.from_regex(r"\A-?[0-9]{0,20}([.][0-9]{0,4})?(e[0-9])?\Z"), max_size=4))
+def test_the_digits_of_numbers_are_counted_as_decimals_have_them(values: list[str | None]) -> None:
+    texts = pa.array(["7.77", *values], pa.string()).slice(1)
+    known = [value for value in values if value is not None and re.fullmatch(r"-?[0-9]+([.][0-9]+)?", value)]
+    whole = max((len(str(abs(int(value.partition(".")[0])))) for value in known), default=0)
+    fraction = max((len(value.partition(".")[2]) for value in known), default=0)
+    expected = whole, fraction, len(values) - values.count(None) - len(known)
+    assert digits(texts) == plain.digits(texts) == expected
