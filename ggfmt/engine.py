@@ -253,6 +253,7 @@ def prepare(run: Run, sink: Sink[J, O, R], held: ExitStack, dry: bool = False) -
         chosen = run.checkpoint.choose(files, request.settle, sink.unfinished)
         files, run.idle = chosen.files, None if chosen.files else str(chosen)
     run.scan = scan = Scan(request, files)
+    scan.may_lack |= run.checkpoint is not None and run.checkpoint.last_run is not None
     scan.open_all()
     job = sink.plan(run)
     if run.idle is None and not dry:

@@ -81,6 +81,35 @@ def plain_number(number: Decimal) -> str:
     return "0" if plain in ("-0", "") else plain
 
 
+_INTEGER = "^(?:0|-?[1-9][0-9]*)$"  # the canonical text of whole numbers
+_MAX_EXPONENT = 1000
+
+
+def exact_number(text: str) -> Decimal | None:
+    """Return a number; None for other texts and for huge exponents."""
+    try:
+        number = Decimal(text)
+    except ArithmeticError:
+        return None
+    exponent = number.as_tuple().exponent
+    return number if isinstance(exponent, int) and abs(exponent) <= _MAX_EXPONENT else None
+
+
+def canonical_numbers(texts: pa.StringArray) -> pa.StringArray:
+    """Return numbers so that equal ones have equal texts: `1.0`, `1e0` and `1` become `1`. Other texts stay."""
+    if pc.all(pc.match_substring_regex(texts, _INTEGER), min_count=0).as_py():
+        return texts
+    return _canonical(texts)[0]
+
+
+def _canonical_number(text: str) -> str:
+    number = exact_number(text)
+    return text if number is None or text != text.strip() else plain_number(number)
+
+
+_canonical = by_value(_canonical_number)
+
+
 def reject_all(values: pa.StringArray) -> Converted:
     return values, rows_where(values.is_valid())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from ggfmt.config.handlers import Configuration
     from ggfmt.config.properties import ParsedProperties
     from ggfmt.formats.api.format import WriterSettings
-    from ggfmt.model.selection import TableSelection
+    from ggfmt.model.selection import Mask, TableSelection
     from ggfmt.model.table import TableDef
     from ggfmt.options.value_types import Keys
     from ggfmt.reading.topics import TopicSettings
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 Path = str | PathLike[str]
 Paths = Path | Sequence[Path] | None
 Properties = Mapping[str, PropertyValue] | Sequence[str] | None
+
+
+MASK_KEY = "GGFMT_MASK_KEY"
+MIN_KEY_BYTES = 16
 
 
 def ignore_warnings(_: Sequence[Diagnostic]) -> None:
@@ -63,10 +68,59 @@ def keys(given: str | Sequence[str] | Mapping[str, Sequence[str]] | None, what: 
         raise argument_error(f"{what} {error}", error.help) from None
 
 
-def selection(tables: str | Iterable[str] | None, exclude: str | Iterable[str] | None) -> TableSelection:
+def selection(
+    tables: str | Iterable[str] | None,
+    exclude: str | Iterable[str] | None,
+    columns: str | Mapping[str, Sequence[str]] | None = None,
+    masks: Mapping[str, str] | str | Sequence[str] | None = None,
+    key_file: Path | None = None,
+) -> TableSelection:
+    """Return the tables and columns to read. UsageError GG565 for an illegal text, GG593 for hashes without a key."""
     from ggfmt.model.selection import TableSelection
 
-    return TableSelection(tuple(words(tables)), tuple(words(exclude)))
+    listed = tuple((table, tuple(map(_unquoted, names))) for table, names in keys(columns, "`--columns`"))
+    if any(table == "*" for table, _ in listed):
+        raise argument_error("`--columns` needs a table", "for example `S.ORDERS=ID,PLACED`")
+    pairs = [f"{name}={mask}" for name, mask in masks.items()] if isinstance(masks, Mapping) else words(masks)
+    found = tuple(map(_mask, pairs))
+    key = _mask_key(key_file) if any(mask.how == "hash" for mask in found) else b""
+    return TableSelection(tuple(words(tables)), tuple(words(exclude)), listed, found, key)
+
+
+_PART = r'(?:"(?:[^"]|"")+"|[^".=][^.=]*)'
+_MASK = re.compile(rf"((?:{_PART}\.)+)({_PART})=(null|hash|fixed)(?::(.*))?", re.DOTALL)
+
+
+def _mask(given: str) -> Mask:
+    from ggfmt.model.selection import Mask
+    from ggfmt.model.table import join_name
+
+    found = _MASK.fullmatch(given.strip())
+    if found is None or (found[3] == "fixed") != (found[4] is not None):
+        message = f"`--mask` needs TABLE.COLUMN=null, hash or fixed:TEXT, not `{given}`"
+        raise argument_error(message, 'for example `S.ORDERS.EMAIL=hash`; a name with a dot is in quotes: `S."A.B".C`')
+    table = join_name(*map(_unquoted, re.findall(_PART, found[1])))
+    return Mask(table, _unquoted(found[2]), found[3], found[4] or "")  # type: ignore[arg-type]
+
+
+def _unquoted(name: str) -> str:
+    quoted = len(name) > 2 and name[0] == name[-1] == '"'
+    return name[1:-1].replace('""', '"') if quoted else name
+
+
+def _mask_key(file: Path | None) -> bytes:
+    try:
+        key = os.environ.get(MASK_KEY, "").encode("utf-8", "surrogateescape")
+        if file is not None:
+            with open(file, "rb") as stream:
+                key = stream.read().rstrip(b"\r\n")
+    except OSError as error:
+        raise UsageError(Diagnostic("GG593", f"the key of `--mask-key` cannot be read: {error.strerror}")) from None
+    if len(key) < MIN_KEY_BYTES:
+        message = f"the mask `hash` needs a key of {MIN_KEY_BYTES} bytes or more"
+        help = f"put a random text into a file for `--mask-key`, or into the variable `{MASK_KEY}`"
+        raise UsageError(Diagnostic("GG593", message, help=help))
+    return key
 
 
 def topics(properties: Path | None, staging: Path | None = None) -> TopicSettings:

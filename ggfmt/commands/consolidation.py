@@ -97,6 +97,9 @@ class ConsolidateRequest:
     on_reject: Annotated[OnReject, options.ON_REJECT, After("mode")] = "abend"
     table: Annotated[str | Sequence[str] | None, options.TABLES, After("definitions")] = None
     exclude: Annotated[str | Sequence[str] | None, options.EXCLUDE, After("table")] = None
+    columns: Annotated[str | Mapping[str, Sequence[str]] | None, options.COLUMNS, After("exclude")] = None
+    mask: Annotated[Mapping[str, str] | str | Sequence[str] | None, options.MASK, After("columns")] = None
+    mask_key: Annotated[Path | None, options.MASK_KEY, After("mask")] = None
     catalog: Annotated[
         str | None, Option(metavar="NAME", help="The Iceberg catalog in the configuration of PyIceberg."), After("to")
     ] = None
@@ -215,7 +218,7 @@ def run_consolidation(request: ConsolidateRequest) -> RowsManifest:
         input_format=input_format,
         source=source,
         definitions=arguments.tables(request.definitions, source),
-        selection=arguments.selection(request.table, request.exclude),
+        selection=arguments.selection(request.table, request.exclude, request.columns, request.mask, request.mask_key),
         topics=topics,
         split_size=arguments.size(request.split_size, "`--split-size`"),
         max_record=arguments.size(request.max_record, "`--max-record`") or MAX_RECORD_BYTES,

@@ -154,6 +154,9 @@ class ConvertRequest:
     staging: Annotated[Path | None, options.STAGING] = None
     table: Annotated[str | Sequence[str] | None, options.TABLES, After("definitions")] = None
     exclude: Annotated[str | Sequence[str] | None, options.EXCLUDE, After("table")] = None
+    columns: Annotated[str | Mapping[str, Sequence[str]] | None, options.COLUMNS, After("exclude")] = None
+    mask: Annotated[Mapping[str, str] | str | Sequence[str] | None, options.MASK, After("columns")] = None
+    mask_key: Annotated[Path | None, options.MASK_KEY, After("mask")] = None
     job: Annotated[str | None, options.JOB] = None
     create_topics: Annotated[str | int | None, options.CREATE_TOPICS] = None
     rate: Annotated[float | str | None, options.RATE] = None
@@ -199,7 +202,7 @@ def run_conversion(request: ConvertRequest) -> Result:
         replacements=configuration.replacements,
         release=configuration.release,
         checkpoint=arguments.text(request.checkpoint),
-        selection=arguments.selection(request.table, request.exclude),
+        selection=arguments.selection(request.table, request.exclude, request.columns, request.mask, request.mask_key),
         kafka=_kafka(request, target, configuration),
         topics=topics,
     )

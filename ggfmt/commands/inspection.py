@@ -52,6 +52,9 @@ class PreviewRequest:
     schema_registry: Annotated[Path | None, options.SCHEMA_REGISTRY, After("input_options")] = None
     producer_config: Annotated[Path | None, options.PRODUCER_CONFIG] = None
     exclude: Annotated[str | Sequence[str] | None, options.EXCLUDE, After("table")] = None
+    columns: Annotated[str | Mapping[str, Sequence[str]] | None, options.COLUMNS, After("exclude")] = None
+    mask: Annotated[Mapping[str, str] | str | Sequence[str] | None, options.MASK, After("columns")] = None
+    mask_key: Annotated[Path | None, options.MASK_KEY, After("mask")] = None
     warn: Annotated[Callable[[Sequence[Diagnostic]], None], PythonOnly()] = ignore_warnings
 
 
@@ -75,7 +78,7 @@ def run_preview(request: PreviewRequest) -> Preview:
         run_options=configuration.run,
         source=source,
         replacements=configuration.replacements,
-        selection=arguments.selection(request.table, request.exclude),
+        selection=arguments.selection(request.table, request.exclude, request.columns, request.mask, request.mask_key),
         topics=arguments.topics(request.producer_config),
     )
     return look(settings)
@@ -110,6 +113,9 @@ class SchemaRequest:
     schema_registry: Annotated[Path | None, options.SCHEMA_REGISTRY, After("input_options")] = None
     table: Annotated[str | Sequence[str] | None, options.TABLES, After("definitions")] = None
     exclude: Annotated[str | Sequence[str] | None, options.EXCLUDE, After("table")] = None
+    columns: Annotated[str | Mapping[str, Sequence[str]] | None, options.COLUMNS, After("exclude")] = None
+    mask: Annotated[Mapping[str, str] | str | Sequence[str] | None, options.MASK, After("columns")] = None
+    mask_key: Annotated[Path | None, options.MASK_KEY, After("mask")] = None
     warn: Annotated[Callable[[Sequence[Diagnostic]], None], PythonOnly()] = ignore_warnings
 
 
@@ -126,7 +132,7 @@ def make_schemas(request: SchemaRequest) -> list[SchemaFile]:
         request.input_format, request.input_config, request.input_options, request.schema_registry
     )
     definitions = arguments.tables(request.definitions, source)
-    selection = arguments.selection(request.table, request.exclude)
+    selection = arguments.selection(request.table, request.exclude, request.columns, request.mask, request.mask_key)
     files, topics = arguments.texts(request.inputs), arguments.topics(request.producer_config)
     wanted = ScanRequest(files, input_format, source, definitions, selection=selection, topics=topics)
     return schemas(wanted, configuration, kind)

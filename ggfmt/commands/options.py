@@ -73,6 +73,17 @@ CURRENT_TIMESTAMP = Option(
 MODE = Option(panel="Output", help="What to do with existing output.")
 TABLES = Option("--table", metavar="PATTERN", panel="Input", help="Only tables with these names: `ORDERS`, `GG.*`.")
 EXCLUDE = Option(metavar="PATTERN", panel="Input", help="Leave out tables with these names.")
+COLUMNS = Option(
+    metavar="TABLE=COLUMNS", multiple=False, panel="Input", help="Only these columns: `S.A=ID,NAME;S.B=ID`."
+)
+MASK = Option(
+    metavar="TABLE.COLUMN=MASK",
+    panel="Input",
+    help="Hide the values of a column: `null`, `hash` or `fixed:TEXT`.",
+)
+MASK_KEY = Option(
+    metavar="FILE", file=True, panel="Input", help="The key of hashes; default: the variable GGFMT_MASK_KEY."
+)
 ON_REJECT = Option(panel="Output", help="Stop at a bad record, or set it aside and go on.")
 KEY = Option(metavar="KEY", multiple=False, help="`ID` for all tables, or `S.A=ID;S.B=ID,LINE`.")
 TABLE = Option(metavar="NAME", panel="Display", help="Only this table, in full or by the last part of its name.")

@@ -28,7 +28,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "Start": "first-run install install-in-a-container",
         "How to convert": (
             "write-a-handler-file check-handler-files check-in-ci use-in-an-editor preview-messages make-schemas "
-            "read-kafka-dumps read-a-topic handle-bad-records run-every-day replay-a-day replay-into-kafka "
+            "hide-values read-kafka-dumps read-a-topic handle-bad-records run-every-day replay-a-day replay-into-kafka "
             "send-to-kafka test-a-consumer upgrade troubleshoot"
         ),
         "How to load": (

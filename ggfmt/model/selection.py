@@ -1,13 +1,53 @@
-"""The tables that a command reads, by patterns of their names."""
+"""The tables and columns that a command reads, and what takes the place of values that it hides."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
+from typing import Literal
 
-from ggfmt.model.table import name_parts
+from ggfmt.model.table import join_name, name_parts
+
+_SHOWN_DIGITS = 16  # of the digest that stands for a key in a checkpoint
+
+
+How = Literal["null", "hash", "fixed"]
+
+
+@dataclass(frozen=True)
+class Mask:
+    """What takes the place of the values of a column: NULL, a keyed hash, or `text`. A missing value stays missing, and
+    NULL stays NULL.
+
+    table  the full name of the table, or its last part
+    """
+
+    table: str
+    column: str
+    how: How
+    text: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.table}.{join_name(self.column)}={self.how}" + (f":{self.text}" if self.how == "fixed" else "")
+
+
+def key_digest(key: bytes) -> str:
+    """Return a short text that shows whether two keys are the same."""
+    import hashlib  # most commands do without
+    import hmac
+
+    return hmac.new(key, b"ggfmt mask key", hashlib.sha256).hexdigest()[:_SHOWN_DIGITS]
+
+
+def short_names(table: str) -> tuple[str, str]:
+    """Return the names by which masks know a table: in full, and by its last part."""
+    return table, join_name(name_parts(table)[-1])
+
+
+def is_named(name: str, table: str) -> bool:
+    return name in short_names(table)
 
 
 @dataclass(frozen=True)
@@ -16,6 +56,9 @@ class TableSelection:
 
     tables   patterns of the tables to select; empty: all
     exclude  patterns of the tables to leave out; they win over `tables`
+    columns  the columns to read, by table, as `Mask.table` has it; all columns of other tables
+    masks    at most one for each column
+    key      the secret of all hashes
 
     `*` stands for any characters of a part of a name, `?` for one. A pattern of two parts, such as `GG.*`, matches the
     last two parts of a name. Upper and lower case are the same.
@@ -23,9 +66,29 @@ class TableSelection:
 
     tables: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    masks: tuple[Mask, ...] = ()
+    key: bytes = field(default=b"", repr=False)
 
     def __bool__(self) -> bool:
-        return bool(self.tables or self.exclude)
+        return bool(self.tables or self.exclude or self.hides)
+
+    @property
+    def hides(self) -> bool:
+        """Whether columns or values do not leave the reader."""
+        return bool(self.columns or self.masks)
+
+    @property
+    def options(self) -> dict[str, list[str]]:
+        """The selection by option, for a record that has no secret."""
+        return _sets({"--table": self.tables, "--exclude": self.exclude}) | self.hidden
+
+    @property
+    def hidden(self) -> dict[str, list[str]]:
+        """What is hidden, as `options` has it."""
+        columns = [f"{table}={','.join(names)}" for table, names in self.columns]
+        keys = [key_digest(self.key)] if self.key else ()
+        return _sets({"--columns": columns, "--mask": list(map(str, self.masks)), "--mask-key": keys})
 
     def selects(self, *names: str) -> bool:
         """Return whether a table is selected, by its full name; a table may have several names."""
@@ -47,6 +110,10 @@ class TableSelection:
     @cached_property
     def _known(self) -> dict[tuple[str, ...], bool]:
         return {}
+
+
+def _sets(given: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    return {option: found for option, texts in given.items() if (found := sorted(set(texts)))}
 
 
 def _any_matches(patterns: Iterable[str], names: Collection[str]) -> bool:

@@ -504,11 +504,12 @@ class Checkpoint(Participant):
             message = f"the checkpoint belongs to other output: {theirs}"
             help = "use the same output and handlers as before, or another directory for `--checkpoint`"
             raise self._refused(message, help)
-        if document.get(_SELECTION, {}) != _patterns(self._selection):
+        if document.get(_SELECTION, {}) != self._selection.options:
             before = document.get(_SELECTION, {})
             shown = " ".join(f"{option} '{pattern}'" for option in before for pattern in before[option])
             message = f"the checkpoint belongs to another selection of tables: {shown or 'all tables'}"
-            help = "use the same `--table` and `--exclude` as before, or other directories for output and checkpoint"
+            given = ", ".join(f"`{option}`" for option in sorted({*before, *self._selection.options}))
+            help = f"use the same {given} as before, or other directories for output and checkpoint"
             raise self._refused(message, help)
         for output in outputs:
             if not output.store.exists(run_file(document["run"])):
@@ -594,7 +595,7 @@ class Checkpoint(Participant):
         _warn_equal_files(seen, inputs)
         document: dict[str, object] = {"version": _VERSION, "run": run, "outputs": _outputs(targets)}
         if self._selection:
-            document |= {"version": _SELECTION_VERSION, _SELECTION: _patterns(self._selection)}
+            document |= {"version": _SELECTION_VERSION, _SELECTION: self._selection.options}
         with write_errors_stop(self.root, self.what):
             return self._part(run, document, [*seen, *self._renewed])
 
@@ -747,11 +748,6 @@ def _warn_equal_files(seen: Sequence[ProcessedInput], inputs: Sequence[PlannedIn
         before, item = equal[0]
         number = counted(len(equal), "new input file")
         log.warning(message, number, visible(item.file.shown), visible(before.file.shown))
-
-
-def _patterns(selection: TableSelection) -> dict[str, list[str]]:
-    patterns = {"--table": selection.tables, "--exclude": selection.exclude}
-    return {option: sorted(set(given)) for option, given in patterns.items() if given}
 
 
 def _outputs(targets: Sequence[OutputTarget]) -> dict[str, list[str]]:

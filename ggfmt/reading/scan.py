@@ -28,6 +28,7 @@ from ggfmt.options.value_types import Keys, key_of
 from ggfmt.reading.discovery import discover, discover_from_head
 from ggfmt.reading.files import InputFile, keep, map_files, read_errors_stop, small_objects, unreadable_stops
 from ggfmt.reading.listing import list_inputs
+from ggfmt.reading.masks import check_masks
 from ggfmt.reading.progress import DISCOVERY, READING, ROUTING, ProgressTracker, Stopwatch
 from ggfmt.reading.recognition import PlannedInput, detect_format, layout_of, reader_of, with_defaults
 from ggfmt.reading.routing import has_many_tables, route
@@ -94,12 +95,14 @@ class ScanRequest:
 
 
 class Scan:
-    """Input files of one format, opened when they are needed. UsageError GG309 for an unknown format, GG103 for illegal
+    """Input files of one format, opened when they are needed. `may_lack`: they need not have all that masks name.
+    UsageError GG309 for an unknown format, GG103 for illegal
     options; Abend GG309 or GG310 for a file that is not recognized, or cannot be read."""
 
     def __init__(self, request: ScanRequest, files: Sequence[InputFile]) -> None:
         self.request = request
         self.files = files
+        self.may_lack = not files
         if request.input_format == "auto":
             self.input_format, self.reason = detect_format(files)
         else:
@@ -160,6 +163,15 @@ class Scan:
     def discover_from_head(self, job: J) -> J | None:
         """Return a job with the definitions that the first records show; None if these are not enough."""
         return discover_from_head(job, self.inputs)
+
+    def _check_masks(self, job: ReadJob) -> None:
+        try:
+            if job.selection.hides:
+                check_masks(job.selection, job.definitions, self.request.keys, self.may_lack)
+        except UsageError:
+            if job.settled:
+                raise
+            raise DefinitionsNeeded from None  # the rest of the data may have what is named
 
     @read_errors_stop()
     def run(
@@ -233,6 +245,7 @@ class Scan:
             watch.lap(DISCOVERY)
         while True:
             try:
+                self._check_masks(job)
                 task = sink.task(job)
             except DefinitionsNeeded:
                 job = discover(job, cut, runner, tracker)

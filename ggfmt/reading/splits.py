@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -19,8 +19,9 @@ from ggfmt.formats.api.reading import Chunk, Event, Reader, Reject, SchemaChange
 from ggfmt.java.text import visible
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.selection import ALL_TABLES, TableSelection
-from ggfmt.model.table import Catalog
+from ggfmt.model.table import Catalog, TableDef
 from ggfmt.reading.files import defect, open_unchanged, read_error
+from ggfmt.reading.masks import masked_events, masked_table
 from ggfmt.reading.recognition import PlannedInput
 
 SPLIT_BYTES = 256 << 20
@@ -45,6 +46,24 @@ class ReadJob:
     routed: bool = False  # a task reads the operations of some tables, whatever was between them
     statements: bool = False  # statements that drop or create tables are operations
     may_divide: int = 0  # tasks of so many splits may ask to divide the records by table
+
+    @property
+    def definitions(self) -> list[TableDef]:
+        """All definitions of tables."""
+        return [*self.catalog.tables(), *(event.table for event in self.events)]
+
+    @property
+    def shown(self) -> ReadJob:
+        """The job with the definitions of what is shown; tasks read by those of the data."""
+        if not self.selection.hides:
+            return self
+
+        def masked(tables: Mapping[str, TableDef]) -> dict[str, TableDef]:
+            return {name: masked_table(table, self.selection) for name, table in tables.items()}
+
+        catalog = replace(self.catalog, trusted=masked(self.catalog.trusted), current=masked(self.catalog.current))
+        events = (replace(event, table=masked_table(event.table, self.selection)) for event in self.events)
+        return replace(self, catalog=catalog, events=tuple(events))
 
     def catalog_at(self, split: Split) -> Catalog:
         return self.catalog.with_tables(event.table for event in self.events[: self.epoch_at(split)])
@@ -251,7 +270,7 @@ class Window:
 
 
 class SplitReader:
-    """A reader over the ranges of a split, chunk by chunk. It passes on the events of the selected tables.
+    """A reader over the ranges of a split, chunk by chunk. It passes on the events of the selected tables, masked.
 
     start    is called with each range that has records, and its first chunk
     input    the present one
@@ -284,6 +303,8 @@ class SplitReader:
         yield self._selected(guarded(self._reader.flush(), place))
 
     def _selected(self, events: Iterator[Event]) -> Iterator[Event]:
+        if self._selection.hides:
+            events = masked_events(events, self._selection, self._reader.catalog)
         return (event for event in events if self._selects(event)) if self._selection else events
 
     def _selects(self, event: Event) -> bool:

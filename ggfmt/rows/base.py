@@ -21,6 +21,7 @@ from ggfmt.rows.query import query_error
 from ggfmt.rows.readers import read_rows
 from ggfmt.rows.tables import row_type_named
 
+HIDDEN_MEMBER = "hidden"
 SUFFIXES = ("parquet", "orc", "json", "csv")
 
 log = logging.getLogger("ggfmt")
@@ -50,6 +51,7 @@ class BaseSnapshot:
     root: str
     tables: dict[str, BaseTable]
     unresolved: int = 0
+    hidden: Mapping[str, Any] = field(default_factory=dict)  # the columns and masks of the run that wrote it
 
 
 def read_base(given: str) -> BaseSnapshot:
@@ -96,7 +98,8 @@ def result_snapshot(store: Store, root: str, document: Mapping[str, Any]) -> Bas
             bucket_of={file: buckets[file] for file in own if file in buckets},
             complete=not entry["unresolved"],
         )
-    return BaseSnapshot(root, tables, sum(entry["unresolved"] for entry in document["tables"].values()))
+    unresolved = sum(entry["unresolved"] for entry in document["tables"].values())
+    return BaseSnapshot(root, tables, unresolved, query.get(HIDDEN_MEMBER, {}))
 
 
 def described_table(name: str, entry: Mapping[str, Any]) -> BaseTable:

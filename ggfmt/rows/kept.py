@@ -27,6 +27,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import concatenated, narrow, non_null_values, nulls
 from ggfmt.arrow.parquet_files import read_whole
 from ggfmt.columnar.hashes import row_codes, row_hashes
+from ggfmt.columnar.strings import canonical_numbers
 from ggfmt.columnar.typed import as_text, typed_values
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.frames.column_types import TEXT
@@ -35,7 +36,6 @@ from ggfmt.location import Location
 from ggfmt.rows.fold import Fold
 from ggfmt.rows.identities import Identities
 from ggfmt.rows.key_updates import KeyLinks, connected, same_moment
-from ggfmt.rows.numbers import canonical_numbers
 from ggfmt.rows.operations import BASE_SEQ, DELETE, INSERT, any_of, staged_schema, truncate_operations
 from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.results import End, FreeKeys, RowCounts, Selection, TableQuery, last_positions

@@ -18,6 +18,7 @@ from ggfmt.engine import Run
 from ggfmt.frames.shapes import ddl_type
 from ggfmt.location import Location
 from ggfmt.rowfiles.writers import WrittenFile
+from ggfmt.rows.base import HIDDEN_MEMBER
 from ggfmt.rows.kept import KeptOperations, load_free_keys, load_kept
 from ggfmt.rows.numbers import NumberRange
 from ggfmt.rows.ordering import Ordering
@@ -115,6 +116,7 @@ def build_manifest(
             "on_unfit": query.on_unfit,
             "to": settings.to,
             "base": None if settings.base is None else without_credentials(settings.base),
+            **({HIDDEN_MEMBER: settings.selection.hidden} if settings.selection.hides else {}),
         },
         "input_format": staged.job.input_format,
         "inputs": [{"path": without_credentials(file.shown), "bytes": file.size} for file in run.files],

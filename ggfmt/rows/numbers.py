@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
 
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.strings import by_value, plain_number
+from ggfmt.columnar.strings import exact_number
 from ggfmt.frames.column_types import MAX_DIGITS, TEXT
 from ggfmt.kernels.primitives import digits
 
 _LONG = pa.int64()
 _PLAIN = "^-?[0-9]+(?:[.][0-9]+)?$"
-_INTEGER = "^(?:0|-?[1-9][0-9]*)$"  # the canonical text of whole numbers
 _DIGITS_OF_LONG = 19
 _DIGITS_OF_DOUBLE, _DIGITS_OF_FLOAT = 15, 6  # that these types keep in all numbers
 _USUAL_DIGITS = 18  # of a decimal with few digits: later numbers seldom need more
-_MAX_EXPONENT = 1000
 
 
 @dataclass
@@ -90,37 +87,12 @@ def _are_longs(texts: pa.StringArray) -> bool:
 
 def _range_of(text: str) -> NumberRange:
     """Return the range of a number with an exponent; of another text, that of no number."""
-    number = _number(text)
+    number = exact_number(text)
     if number is None:
         return NumberRange(is_long=False, is_number=False)
     _, digits, exponent = number.as_tuple()
     assert isinstance(exponent, int)
     return NumberRange(max(len(digits) + exponent, 1), max(-exponent, 0), False)
-
-
-def _number(text: str) -> Decimal | None:
-    """Return a number; None for other texts and for huge exponents."""
-    try:
-        number = Decimal(text)
-    except ArithmeticError:
-        return None
-    exponent = number.as_tuple().exponent
-    return number if isinstance(exponent, int) and abs(exponent) <= _MAX_EXPONENT else None
-
-
-def canonical_numbers(texts: pa.StringArray) -> pa.StringArray:
-    """Return numbers so that equal ones have equal texts: `1.0`, `1e0` and `1` become `1`. Other texts stay."""
-    if pc.all(pc.match_substring_regex(texts, _INTEGER), min_count=0).as_py():
-        return texts
-    return _canonical(texts)[0]
-
-
-def _canonical_number(text: str) -> str:
-    number = _number(text)
-    return text if number is None or text != text.strip() else plain_number(number)
-
-
-_canonical = by_value(_canonical_number)
 
 
 def is_number(type: pa.DataType) -> bool:

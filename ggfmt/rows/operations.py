@@ -34,11 +34,11 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import concatenated, narrow, nulls, numbered
 from ggfmt.columnar.hashes import row_hashes
 from ggfmt.columnar.images import differ
+from ggfmt.columnar.strings import canonical_numbers
 from ggfmt.columnar.typed import as_text, differ_typed, typed_values
 from ggfmt.frames.batches import LocatedBatch
 from ggfmt.frames.column_types import INSTANT, TEXT
 from ggfmt.model.change import OP_TYPES, ImageColumn
-from ggfmt.rows.numbers import canonical_numbers
 from ggfmt.rows.tables import RowTable
 
 INSERT: Final = 0

@@ -37,7 +37,7 @@ from ggfmt.rows.base import (
 from ggfmt.rows.kept import KeptOperations, free_before, kept_schema, keys_without_rows, set_aside_batches
 from ggfmt.rows.manifest import PublishedFile, SetAside, TableResult, build_manifest, summary_lines
 from ggfmt.rows.output import RowsDirectory
-from ggfmt.rows.query import UNRESOLVED
+from ggfmt.rows.query import UNRESOLVED, query_error
 from ggfmt.rows.request import ConsolidationSettings
 from ggfmt.rows.results import FreeKeys, TableQuery, check_keyless
 from ggfmt.rows.staging import (
@@ -200,6 +200,9 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
             return self.target.base()
         base = None if self.settings.base is None else read_base(self.settings.base)
         if base is not None:
+            if base.hidden != self.settings.selection.hidden:
+                message = f"the rows in `{base.root}` have other columns or masks"
+                raise query_error(message, "write the base with the `--columns`, `--mask` and `--mask-key` of this run")
             warn_unresolved(base, self.output.address, self.settings.strict)
         return base
 

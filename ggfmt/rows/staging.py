@@ -174,7 +174,7 @@ class RowSink:
         keys = {name: base.key for name, base in self.bases.items()}
         types = {f"{name}.{column}": type for name, base in self.bases.items() for column, type in base.types.items()}
         try:
-            tables = tables_of(job, self.keys, self.types, keys, self.to, self.on_unfit, types)
+            tables = tables_of(job.shown, self.keys, self.types, keys, self.to, self.on_unfit, types)
         except UsageError:
             if job.settled:
                 raise

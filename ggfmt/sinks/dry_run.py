@@ -11,6 +11,7 @@ from ggfmt.commit.names import FileLocation
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.engine import Run, prepare
 from ggfmt.model.table import TableDef
+from ggfmt.reading.masks import check_masks
 from ggfmt.reading.splits import Split
 from ggfmt.reading.standard_input import ARGUMENT as STANDARD_INPUT
 from ggfmt.sinks.messages.execution import check_names
@@ -66,6 +67,8 @@ def as_planned(settings: RunSettings, parallelism: int | None) -> DryRun:
     scan = run.scan
     assert scan is not None
     shown = scan.discover_from_head(job) if found and scan.files else job
+    if shown is not None and job.selection.hides:  # other names may be in the rest of the data
+        check_masks(job.selection, shown.definitions, settings.keys, may_lack=True)
     tables = None if shown is None or not shown.catalog.tables() else tuple(_renamed(shown))
     splits = None if parallelism is None else tuple(scan.splits(parallelism).all)
     planned = DryRun(run, sink, splits, tables, found, STANDARD_INPUT in settings.inputs)

@@ -21,6 +21,7 @@ from ggfmt.location import Location, StoreError
 from ggfmt.model.table import TableDef
 from ggfmt.options.value_types import Replacements
 from ggfmt.reading.discovery import find_definitions
+from ggfmt.reading.masks import check_masks, masked_table
 from ggfmt.reading.runner import InProcess
 from ggfmt.reading.scan import Scan, ScanRequest, check_selection
 from ggfmt.reading.standard_input import check_standard_input
@@ -51,7 +52,9 @@ def schemas(wanted: ScanRequest, configuration: Configuration | None, kind: str 
     requests = _requests(configuration, kind)
     tables = _found(wanted) if wanted.inputs else list(wanted.definitions.values())
     check_selection(wanted.selection, [table.full_name for table in tables], wanted.allow_empty)
-    tables = [table for table in tables if wanted.selection.selects(table.full_name)]
+    if wanted.selection.hides:
+        check_masks(wanted.selection, tables, wanted.keys, wanted.allow_empty)
+    tables = [masked_table(table, wanted.selection) for table in tables if wanted.selection.selects(table.full_name)]
     if configuration is not None:
         tables = _replaced(tables, configuration.replacements)
     files: dict[str, SchemaFile] = {}

@@ -112,6 +112,8 @@ class _Task:
 
     def _locate(self, ordinal: int) -> tuple[bytes, dict[str, object]]:
         chunk, start, end = self.reader.locate(ordinal)
+        if self.job.selection.hides:
+            end = start  # a record is never masked
         return chunk.data[start:end], chunk.span(start).record
 
     def _place(self, ordinal: int) -> tuple[int, int]:

@@ -24,6 +24,7 @@ from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, Split
 from ggfmt.model.change import ChangeBatch
 from ggfmt.options.value_types import Replacements
 from ggfmt.reading.files import read_errors_stop
+from ggfmt.reading.masks import check_masks
 from ggfmt.reading.recognition import reader_of
 from ggfmt.reading.runner import InProcess
 from ggfmt.reading.scan import Scan, ScanRequest, missing_table
@@ -72,7 +73,7 @@ def preview(settings: PreviewSettings) -> Preview:
 
 
 def _preview(settings: PreviewSettings, scan: Scan) -> Preview:
-    window = scan.window()
+    window, scan.may_lack = scan.window(), True
     while True:
         job, (shown,) = scan.run(scan.job, _PreviewSink(settings), InProcess(), cut=window, from_head=False)
         if window.has_everything or shown.enough:
@@ -80,6 +81,8 @@ def _preview(settings: PreviewSettings, scan: Scan) -> Preview:
         window.grow()
         if not settings.selection.tables and window.size > ENOUGH_BYTES:
             break
+    if window.has_everything and settings.selection.hides:
+        check_masks(settings.selection, job.definitions, settings.keys, may_lack=False)
     result = shown.preview(window.has_everything)
     for warning in shown.warnings():
         log.warning("%s", warning)
@@ -152,7 +155,7 @@ class _PreviewPass:
     @read_errors_stop()
     def read(self, split: Split) -> None:
         """Read a split once; set `undefined` or `crossed` if the scan has to read it in another way."""
-        source = SplitReader(self.reader, split)
+        source = SplitReader(self.reader, split, replace(self._selection, tables=(), exclude=()))
         try:
             for events in source:
                 self._take(events)
