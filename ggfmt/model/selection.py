@@ -10,9 +10,6 @@ from typing import Literal
 
 from ggfmt.model.table import join_name, name_parts
 
-_SHOWN_DIGITS = 16  # of the digest that stands for a key in a checkpoint
-
-
 How = Literal["null", "hash", "fixed"]
 
 
@@ -31,14 +28,6 @@ class Mask:
 
     def __str__(self) -> str:
         return f"{self.table}.{join_name(self.column)}={self.how}" + (f":{self.text}" if self.how == "fixed" else "")
-
-
-def key_digest(key: bytes) -> str:
-    """Return a short text that shows whether two keys are the same."""
-    import hashlib  # most commands do without
-    import hmac
-
-    return hmac.new(key, b"ggfmt mask key", hashlib.sha256).hexdigest()[:_SHOWN_DIGITS]
 
 
 def short_names(table: str) -> tuple[str, str]:
@@ -85,10 +74,12 @@ class TableSelection:
 
     @property
     def hidden(self) -> dict[str, list[str]]:
-        """What is hidden, as `options` has it."""
+        """What is hidden, as `options` has it; a digest shows whether two keys are the same."""
+        import hmac  # most commands do without
+
         columns = [f"{table}={','.join(names)}" for table, names in self.columns]
-        keys = [key_digest(self.key)] if self.key else ()
-        return _sets({"--columns": columns, "--mask": list(map(str, self.masks)), "--mask-key": keys})
+        keys = [hmac.digest(self.key, b"ggfmt mask key", "sha256").hex()[:16]] if self.key else []
+        return _sets({"--columns": columns, "--mask": map(str, self.masks), "--mask-key": keys})
 
     def selects(self, *names: str) -> bool:
         """Return whether a table is selected, by its full name; a table may have several names."""

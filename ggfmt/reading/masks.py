@@ -150,79 +150,59 @@ def check_masks(selection: TableSelection, tables: Collection[TableDef], keys: K
 
 
 def _unknown_names(selection: TableSelection, tables: Collection[TableDef], may_lack: bool) -> Iterator[Diagnostic]:
-    given = [("--columns", name, columns) for name, columns in selection.columns]
-    given += [("--mask", mask.table, (mask.column,)) for mask in selection.masks]
+    given = [("--columns", name, column) for name, columns in selection.columns for column in columns]
+    given += [("--mask", mask.table, mask.column) for mask in selection.masks]
     names = {name for table in tables for name in short_names(table.full_name)}
-    for option, name, columns in given:
-        own = [table for table in tables if is_named(name, table.full_name)]
-        if not own:
-            yield from _unknown(f"`{option}` names the table `{name}`", name, names, may_lack)
-            continue
-        known = {column for table in own for column in table.column_names}
-        for column in columns:
-            what = f"`{option}` names the column `{column}` of `{name}`"
-            if column not in known:
-                yield from _unknown(what, column, known, may_lack)
-            elif option == "--mask":
-                for other in _other_case(column, {each for table in own for each in _open(table, selection)}):
-                    message = f"{what}, and the table also has `{other}`"
-                    yield Diagnostic("GG592", message, help=f"upper and lower case differ: mask `{other}` too")
+    for option, name, column in given:
+        near = [t for t in tables if name.casefold() in map(str.casefold, short_names(t.full_name))]
+        columns = {each for table in near if is_named(name, table.full_name) for each in table.column_names}
+        word, words = (column, columns) if columns else (name, names)
+        message = f"`{option}` names {f'the column `{column}` of' if columns else 'the table'} `{name}`"
+        if option == "--columns":
+            alike = {table.full_name for table in near if not is_named(name, table.full_name)}
+        else:
+            bare = ((table, each) for table in near for each in _open(table, selection))
+            alike = {f"{table.full_name}.{each}" for table, each in bare if each.casefold() == column.casefold()}
+        if alike:
+            help = f"upper and lower case differ: also name {list_names(sorted(alike))}"
+            yield Diagnostic("GG592", f"{message}, and the data has another one", help=help)
+        elif word not in words and not may_lack:
+            known = suggestion(word, words) or f"the data has {list_names(sorted(words)[:_MAX_LISTED])}"
+            help = known if words else "if it comes later, give its definition with `--definitions`"
+            yield Diagnostic("GG592", f"{message}, which is not in the data", help=help)
 
 
-def _open(table: TableDef, selection: TableSelection) -> list[str]:
-    """Return the columns of a table that are shown as they are."""
+def _open(table: TableDef, selection: TableSelection) -> Iterator[str]:
+    """Yield the columns of a table whose values are shown as they are."""
     places, masks = _shown(table, selection)
-    return [name for name in (table.column_names[place] for place in places) if name not in masks]
-
-
-def _other_case(name: str, known: Collection[str]) -> list[str]:
-    return sorted(other for other in known if other != name and other.casefold() == name.casefold())
-
-
-def _unknown(what: str, name: str, known: Collection[str], may_lack: bool) -> Iterator[Diagnostic]:
-    alike = _other_case(name, known)
-    if may_lack and not alike:
-        return
-    if alike:
-        help: str | None = f"upper and lower case differ: write {list_names(alike)}"
-    elif known:
-        help = suggestion(name, known) or f"the data has {list_names(sorted(known)[:_MAX_LISTED])}"
-    else:
-        help = "if it comes later, give its definition with `--definitions`"
-    yield Diagnostic("GG592", f"{what}, which is not in the data", help=help)
+    yield from (name for name in (table.column_names[place] for place in places) if name not in masks)
 
 
 def _unusable(selection: TableSelection, tables: Collection[TableDef], keys: Keys) -> Iterator[Diagnostic]:
     for table in tables:
         name = table.full_name
-        if sum(is_named(listed, name) for listed, _ in selection.columns) > 1:
-            yield Diagnostic("GG593", "`--columns` has two lists for the table", Span(table=name), "give one list")
-        places, masks = _shown(table, selection)
-        shown = {table.column_names[place] for place in places}
+        lists = [names for listed, names in selection.columns if is_named(listed, name)]
+        masks = [mask for mask in selection.masks if is_named(mask.table, name)]
         key = [*filter(None, map(table.column_of, key_of(name, keys)))] or table.primary_keys
-        for gone in (column for column in key if column not in shown):
-            message = "`--columns` leaves out a column of the key"
-            yield Diagnostic("GG593", message, Span(table=name, field=gone), "add the column, and mask it")
         for column in table.columns:
-            mask = masks.get(column.name)
-            if mask is not None:
-                problem = _problem(mask, column, column.name in key)
-                if sum(other.column == mask.column and is_named(other.table, name) for other in selection.masks) > 1:
-                    problem = "the column has two masks", "give one mask"
-                if problem is not None:
-                    yield Diagnostic("GG593", problem[0], Span(table=name, field=column.name), problem[1])
+            own = [mask for mask in masks if mask.column == column.name]
+            problem = _problem(column, own[0], column.name in key) if own else None
+            if len(own) > 1:
+                problem = "the column has two masks", "give one mask"
+            elif len(lists) > 1:
+                problem = "the table has two lists of `--columns`", "give one list"
+            elif lists and column.name in key and column.name not in lists[0]:
+                problem = "`--columns` leaves out a column of the key", "add the column, and mask it"
+            if problem is not None:
+                yield Diagnostic("GG593", problem[0], Span(table=name, field=column.name), problem[1])
 
 
-def _problem(mask: Mask, column: Column, in_key: bool) -> tuple[str, str] | None:
+def _problem(column: Column, mask: Mask, in_key: bool) -> tuple[str, str] | None:
     """Return why a column cannot have a mask, and what to do."""
-    if mask.how == "hash":
-        return None
-    if in_key:
+    type, text = column.type, mask.text
+    if in_key and mask.how != "hash":
         return f"a column of the key cannot have the mask `{mask.how}`: rows would be one", "give `hash`"
-    type = column.type
-    fits = re.fullmatch(_FORMS.get(type.kind, ".*"), mask.text, re.DOTALL) and len(mask.text) <= (
-        type.length or 1 << 20
-    )
+    fits = re.fullmatch(_FORMS.get(type.kind, ".*"), text, re.DOTALL) and (not type.length or len(text) <= type.length)
     if mask.how == "fixed" and not (fits or type.unseen):
-        return f"`{mask.text}` is not a value of the type `{type}`", "give a value of the type, or the mask `null`"
+        return f"`{text}` is not a value of the type `{type}`", "give a value of the type, or the mask `null`"
     return None

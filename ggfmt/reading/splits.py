@@ -303,9 +303,9 @@ class SplitReader:
         yield self._selected(guarded(self._reader.flush(), place))
 
     def _selected(self, events: Iterator[Event]) -> Iterator[Event]:
-        if self._selection.hides:
-            events = masked_events(events, self._selection, self._reader.catalog)
-        return (event for event in events if self._selects(event)) if self._selection else events
+        if self._selection:
+            events = (event for event in events if self._selects(event))
+        return masked_events(events, self._selection, self._reader.catalog) if self._selection.hides else events
 
     def _selects(self, event: Event) -> bool:
         """Return whether the table of an event is selected. A record whose table is unknown, and a statement, is."""

@@ -130,9 +130,11 @@ def test_names_are_exact() -> None:
     assert problems(Mask("S.C", "EMAIL", "null"), Mask("C", "N", "null"), columns=(("C", ("ID", "N", "EMAIL")),)) == []
     for later in (False, True):
         (found,) = problems(Mask("S.C", "Email", "null"), later=later)
-        assert found.startswith("GG592 `--mask` names the column `Email` of `S.C`") and "write `EMAIL`" in found
+        assert found.startswith("GG592 `--mask` names the column `Email` of `S.C`") and "name `S.C.EMAIL`" in found
         (found,) = problems(Mask("s.c", "EMAIL", "null"), later=later)
-        assert found.startswith("GG592 `--mask` names the table `s.c`") and "write `S.C`" in found
+        assert found.startswith("GG592 `--mask` names the table `s.c`") and "name `S.C.EMAIL`" in found
+        (found,) = problems(columns=(("s.c", ("ID", "EMAIL")),), later=later)
+        assert found.startswith("GG592 `--columns` names the table `s.c`") and "name `S.C`" in found
     (found,) = problems(Mask("S.C", "EMIAL", "null"))
     assert "GG592" in found and "did you mean `EMAIL`" in found
     (found,) = problems(columns=(("S.D", ("ID",)),))
@@ -148,9 +150,15 @@ def test_a_column_of_another_case_is_not_left_open() -> None:
     later = TableDef("S.C", (*TABLE.columns, Column("email")))
     for tables in ((TABLE, later), (later,)):
         (found,) = problems(Mask("S.C", "EMAIL", "null"), tables=tables, later=True)
-        assert found.startswith("GG592") and "the table also has `email`" in found
+        assert found.startswith("GG592") and "name `S.C.email`" in found
     assert problems(Mask("S.C", "EMAIL", "null"), Mask("S.C", "email", "null"), tables=(later,)) == []
     assert problems(Mask("S.C", "EMAIL", "null"), columns=(("C", ("ID", "EMAIL")),), tables=(later,)) == []
+    other = replace(TABLE, full_name="S.c")
+    (found,) = problems(Mask("S.C", "EMAIL", "null"), tables=(TABLE, other))
+    assert "name `S.c.EMAIL`" in found
+    (found,) = problems(columns=(("S.C", ("ID",)),), tables=(TABLE, other))
+    assert "name `S.c`" in found
+    assert problems(Mask("S.C", "EMAIL", "null"), Mask("S.c", "EMAIL", "hash"), tables=(TABLE, other)) == []
 
 
 @pytest.mark.example("GG593")
@@ -165,7 +173,7 @@ def test_masks_that_a_column_cannot_have() -> None:
     assert "cannot have the mask `null`" in refused(Mask("S.C", "EMAIL", "null"), keys=(("*", ("email",)),))
     assert problems(Mask("S.C", "ID", "null"), keys=(("*", ("EMAIL",)),)) == []
     assert "leaves out a column of the key" in refused(columns=(("S.C", ("N",)),))
-    assert "two lists" in refused(columns=(("S.C", ("ID",)), ("C", ("ID", "N"))))
+    assert "two lists" in problems(columns=(("S.C", ("ID",)), ("C", ("ID", "N"))))[0]
     assert "two masks" in refused(Mask("S.C", "N", "null"), Mask("C", "N", "fixed", "1"))
     assert "`x` is not a value of the type `integer`" in refused(Mask("S.C", "N", "fixed", "x"))
 

@@ -190,9 +190,8 @@ class KafkaSink(MessageSink):
         entries = sorted((name, entry.value) for name, entry in config.entries.items())
         tables = sorted((name, table.fingerprint) for name, table in request.definitions.items())
         given = [*sorted(scan.source.given.items()), *sorted(self.request.converters.items())]
-        return fingerprint_of(
-            files, scan.input_format, entries, self.settings.run_options, tables, given, request.selection, request.keys
-        )
+        shown = request.selection.options, request.keys
+        return fingerprint_of(files, scan.input_format, entries, self.settings.run_options, tables, given, *shown)
 
     @property
     def is_continued(self) -> bool:
