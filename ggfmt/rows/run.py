@@ -16,11 +16,11 @@ from ggfmt import engine, signals
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.commit.commit import CommitPart, opened, write_error
 from ggfmt.commit.names import counted
+from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.engine import Run, Sink
 from ggfmt.frames.shapes import ddl_type
 from ggfmt.java.text import visible
-from ggfmt.location import Location
 from ggfmt.reading.progress import ProgressCallback
 from ggfmt.reading.runner import InProcess, InThreads, Runner
 from ggfmt.reading.splits import ReadJob
@@ -35,6 +35,7 @@ from ggfmt.rows.base import (
     warn_unresolved,
 )
 from ggfmt.rows.kept import KeptOperations, free_before, kept_schema, keys_without_rows, set_aside_batches
+from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.manifest import PublishedFile, SetAside, TableResult, build_manifest, summary_lines
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import UNRESOLVED, query_error
@@ -321,12 +322,13 @@ class _TableWork:
         )
         self.result = TableResult(query, stats, numbers=numbers)
         self.result.counts.unfit.update(stats.unfit)
+        self._aside = run.target.staging.child("aside", f"{number:05d}") if run.target.sets_aside(query) else None
+        self._operations = [] if self._aside is None else [*self._staged.parts]
+        self._layout: FileLayout | None = None
         try:
-            layout = run.target.layout(query, number)
+            self._layout = layout = run.target.layout(query, number)
         except UsageError as error:
-            if not run.target.sets_aside(query):
-                raise
-            self._set_aside(query, run.target.staging.child("aside", f"{number:05d}"), error.diagnostics[0])
+            self.refuse(error)
             return
         linked = None
         if name in staged.staged and table.key:
@@ -362,12 +364,20 @@ class _TableWork:
         self._free: list[FreeKeys] = []
         self.result.buckets = self._groups
 
-    def _set_aside(self, query: TableQuery, target: Location, reason: Diagnostic) -> None:
-        rows = set_aside_batches(query, load(self._staged.parts), self.result.counts)
+    def refuse(self, error: Abend | UsageError) -> None:
+        """Set the table aside if it alone cannot go on. Raises: the error if not; UsageError GG551 for a late file."""
+        query, target, (reason, *_) = self.result.query, self._aside, error.diagnostics
+        if target is None or not (isinstance(error, UsageError) or reason.code == "GG530"):
+            raise error
+        self.result = TableResult(query, self.result.stats, numbers=self.result.numbers)
+        self.result.counts.unfit.update(self.result.stats.unfit)
+        rows = set_aside_batches(query, load(self._operations), self.result.counts)
         try:
+            if self._layout is not None:  # tasks have written rows
+                Store(self._layout.directory).delete_tree("")
             file = write_rows(target, "parquet", query.table.name, kept_schema(query.table), rows)
-        except OSError as error:
-            raise Abend(write_error(target, error)) from None
+        except OSError as problem:
+            raise Abend(write_error(target, problem)) from None
         log.warning("%s: set aside for the next run: %s", visible(query.table.name), visible(str(reason)))
         self.result.aside = SetAside(reason, file)
 
@@ -489,6 +499,7 @@ def _take_step(
     work: Sequence[_TableWork], step: Callable[[_TableWork], Iterator[tuple[Task, Any]]], runner: Runner
 ) -> None:
     """Run a step for all tables. What it has found stays in memory only where a table keeps it."""
+    work = [one for one in work if one.result.aside is None]
     items = [(one, task, item) for one in work for task, item in step(one)]
     plans = {one.number: one.plan for one in work}
     calls = [_Call(one.number, task, item) for one, task, item in items]
@@ -497,6 +508,7 @@ def _take_step(
     pa.default_memory_pool().release_unused()
     done = runner.run(partial(_call, plans), calls)
     for (one, _, item), result in zip(items, done, strict=True):
-        if result.error is not None:
-            raise result.error
-        one.take(item, result)
+        if one.result.aside is None and result.error is not None:
+            one.refuse(result.error)
+        elif one.result.aside is None:
+            one.take(item, result)

@@ -123,6 +123,50 @@ def test_a_foreign_commit_waits_until_it_is_accepted(tmp_path: Path, to: str) ->
     assert outcome(directory, to, manifest) == outcome(wanted, to, expected)
 
 
+NO_NUMBER = [
+    [change("I", 1, B, after={"ID": "1", "N": "5"}), change("I", 2, B, after={"ID": "3", "N": "7"})],
+    [
+        change("U", 3, B, before={"ID": "1"}, after={"ID": "2"}),  # so that operations connect keys
+        change("I", 4, B, after={"ID": "1", "N": "no number"}),
+        change("D", 5, B, before={"ID": "3"}),
+        change("I", 6, after={"ID": "2", "N": "b"}),
+    ],
+    [change("U", 7, B, before={"ID": "1"}, after={"ID": "1", "N": "6"}), change("I", 8, after={"ID": "3", "N": "c"})],
+]
+
+
+@pytest.mark.parametrize("to", READERS)
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_value_that_does_not_fit_sets_its_table_aside(tmp_path: Path, to: str, first: int) -> None:
+    wanted, directory = tmp_path / "wanted", tmp_path / "run"
+    given: dict[str, Any] = {"types": ["GG.B.N=bigint"], "on_table_error": "set-aside"}
+    for number, lines in enumerate(NO_NUMBER[first:]):
+        for each in (wanted, directory):
+            each.mkdir(exist_ok=True)
+            add_changes(each, str(number), lines)
+        expected = consolidate(wanted, to, **given, on_unfit="null")
+        manifest = consolidate(directory, to, **given, on_unfit="null" if lines is NO_NUMBER[2] else "error")
+        if lines is NO_NUMBER[1]:
+            assert "GG530" in manifest["set_aside"][B]["reason"]
+            assert manifest["set_aside"][B]["kept"] == 3
+            assert READERS[to](directory, "GG.A") == [{"ID": "2", "N": "b"}]
+            assert verify(str(directory / "lake")).findings == []
+            rows = [path for path in (directory / "lake" / B).rglob("*.parquet") if "_delta_log" not in path.parts]
+            assert len(rows) == (1 - first)
+    assert outcome(directory, to, manifest) == outcome(wanted, to, expected)
+    assert manifest["set_aside"] == {}
+
+
+def test_a_value_of_no_partition_sets_its_table_aside(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"partition_by": "GG.B=N", "on_table_error": "set-aside"}
+    add_changes(tmp_path, "1", [ROUNDS[0][0], change("I", 2, B, after={"ID": "1", "N": ""})])
+    manifest = consolidate(tmp_path, "delta", **given)
+    assert "GG554" in manifest["set_aside"][B]["reason"] and list(manifest["tables"]) == ["GG.A"]
+    add_changes(tmp_path, "2", [change("U", 3, B, before={"ID": "1"}, after={"ID": "1", "N": "x"})])
+    assert consolidate(tmp_path, "delta", **given)["set_aside"] == {}
+    assert READERS["delta"](tmp_path, B) == [{"ID": "1", "N": "x"}]
+
+
 def test_a_run_that_dies_is_ended_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     good, bad = (definitions("ID", "N", name) for name in ("A_B", "A B"))
     start, directory, wanted = (tmp_path / name for name in ("start", "run", "wanted"))
