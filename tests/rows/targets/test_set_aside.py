@@ -12,8 +12,9 @@ import pytest
 from command_line import call
 from lake_tables import READERS, Died, Row, add_changes, change, consolidate, dies_at
 
-from ggfmt.diagnostics.diagnostic import UsageError
+from ggfmt.diagnostics.diagnostic import GgfmtError, UsageError
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
+from ggfmt.rows.targets.lake import LakeTarget
 from ggfmt.sinks.messages.verification import verify
 
 B = "GG.B"
@@ -121,6 +122,33 @@ def test_a_foreign_commit_waits_until_it_is_accepted(tmp_path: Path, to: str) ->
             assert manifest["tables"][B]["round"] == 1
             assert READERS[to](directory, "GG.A") == READERS[to](wanted, "GG.A")
     assert outcome(directory, to, manifest) == outcome(wanted, to, expected)
+
+
+@pytest.mark.parametrize("to", READERS)
+def test_a_foreign_commit_during_a_run_is_set_aside_by_the_next(
+    tmp_path: Path, to: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [change("I", 1, B, after={"ID": "2", "N": "y"}), change("I", 2, B, after={"ID": "1", "N": "x"})]
+    add_changes(tmp_path, "1", [ROUNDS[0][0], *rows])
+    consolidate(tmp_path, to, on_table_error="set-aside")
+    add_changes(tmp_path, "2", [ROUNDS[1][-1], change("D", 3, B, before={"ID": "1"})])
+    commit_table = LakeTarget._commit_table
+
+    def committed(target: LakeTarget, result: Any, round: Any) -> int:
+        if result.table.name == B:
+            damage(tmp_path, to)
+        return commit_table(target, result, round)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LakeTarget, "_commit_table", committed)
+        with pytest.raises(GgfmtError, match="GG553"):
+            consolidate(tmp_path, to, on_table_error="set-aside")
+    manifest = consolidate(tmp_path, to, on_table_error="set-aside")
+    assert manifest["set_aside"][B]["kept"] == 1
+    assert READERS[to](tmp_path, "GG.A") == [{"ID": "1", "N": "a"}, {"ID": "2", "N": "b"}]
+    add_changes(tmp_path, "3", [change("I", 4, B, after={"ID": "3", "N": "z"})])
+    assert consolidate(tmp_path, to, on_foreign_commit="accept")["set_aside"] == {}
+    assert READERS[to](tmp_path, B) == [{"ID": "3", "N": "z"}]
 
 
 NO_NUMBER = [
