@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -42,6 +42,7 @@ from ggfmt.rows.query import UNRESOLVED, query_error
 from ggfmt.rows.request import ConsolidationSettings
 from ggfmt.rows.results import FreeKeys, TableQuery, check_keyless
 from ggfmt.rows.staging import (
+    EVERY,
     MAX_MEMORY_BYTES,
     MemoryBudget,
     RowSink,
@@ -411,8 +412,11 @@ class _TableWork:
 
     def link_items(self) -> Iterator[tuple[Task, Any]]:
         if self.plan.linked is not None:
+            linked = self._buckets_of([self.plan.linked.hashes])
             for bucket in self._all_buckets():
-                yield extract_linked, bucket
+                # What is not divided is there no more once one bucket was extracted.
+                if bucket.number in linked or any(part.bucket == EVERY for part in bucket.parts):
+                    yield extract_linked, bucket
 
     def group_items(self) -> Iterator[tuple[Task, Any]]:
         by_group: dict[int, list[StagedPart]] = {}
@@ -423,19 +427,13 @@ class _TableWork:
             yield answer_group, Group(number, parts, self._groups)
 
     def bucket_items(self) -> Iterator[tuple[Task, Any]]:
-        touched = self._touched() if self._aligned else set()
+        touched = self._buckets_of(self.plan.others) if self._aligned else set()
         for bucket in self._all_buckets():
-            if self._aligned and not bucket.parts and not bucket.results and bucket.number not in touched:
-                continue
-            if self._aligned:
-                self.result.replaced += bucket.base_files
-            yield answer_bucket, bucket
+            if not self._aligned or bucket.parts or bucket.results or bucket.number in touched:
+                yield answer_bucket, bucket
 
-    def _touched(self) -> set[int]:
-        """Return the buckets of keys that lose their row to another one, or whose operations earlier runs have kept."""
-        plan = self.plan
-        hashes = [*([] if plan.linked is None else [plan.linked.hashes]), *([] if plan.kept is None else [plan.kept])]
-        return {hash & (self._groups - 1) for some in hashes for hash in non_null_values(some)}
+    def _buckets_of(self, keys: Iterable[pa.Array[pa.UInt64Scalar]]) -> set[int]:
+        return {hash & (self._groups - 1) for hashes in keys for hash in non_null_values(hashes)}
 
     def _all_buckets(self) -> list[Bucket]:
         files = self._base_files() if self._aligned else []
@@ -468,6 +466,7 @@ class _TableWork:
             self._staged.parts += result.rest
         else:
             self.result.files += [(item.number, file) for file in result.files]
+            self.result.replaced += item.base_files if result.files else ()
             self._count(result)
 
     def finished(self) -> TableResult:

@@ -5,6 +5,7 @@
    `answer_group` finds the rows of connected keys.
 3. `answer_bucket` finds the other rows of a bucket, and writes all of them to a file. A bucket that is too large for
    the memory of a task is cut by further bits of the hashes of its keys; the pieces follow each other in the file.
+   If files of the base have the rows of the bucket, they stay unless a row differs at the keys of operations.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import narrow, non_null_values, nulls
-from ggfmt.columnar.hashes import row_hashes
+from ggfmt.arrow.arrays import concatenated, narrow, non_null_values, nulls
+from ggfmt.columnar.hashes import row_codes, row_hashes
 from ggfmt.columnar.typed import as_text, typed_values
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.frames.batches import shown_value
@@ -55,6 +56,7 @@ from ggfmt.rows.tables import RowTable, can_hold
 
 UNRESOLVED_SCHEMA = pa.schema([pa.field(REASON, TEXT), *(field for field in GENERIC if field.name != "tokens")])
 MAX_PLACES = 3  # of unresolved operations, in an error
+MAX_HELD_BYTES = 64 << 20  # of rows of a bucket, which otherwise are read again where they have to be written
 MIN_SLICE_ROWS = 1000  # on average, to take parts of a batch as they are: a copy of so many rows costs as much
 
 
@@ -84,6 +86,12 @@ class TablePlan:
     @property
     def table(self) -> RowTable:
         return self.query.table
+
+    @property
+    def others(self) -> list[pa.Array[pa.UInt64Scalar]]:
+        """The keys that lose their row to another one, and those of kept operations."""
+        linked = None if self.linked is None else self.linked.hashes
+        return [pa.array([], pa.uint64()), *(hashes for hashes in (linked, self.kept) if hashes is not None)]
 
     def files(self, what: str, stem: str) -> BucketFiles:
         return BucketFiles(self.directory.child(what), stem, {self.table.name: self.number}, self.memory)
@@ -209,6 +217,11 @@ class Bucket:
     def operations(self, parts: Iterable[StagedPart]) -> Iterator[pa.RecordBatch]:
         return (filtered(batch, self.has(batch["hash"])) for batch in load(parts))
 
+    @property
+    def pieces(self) -> int:
+        """Into how many pieces one task cuts the bucket."""
+        return piece_count(sum(part.size for part in (*self.parts, *self.base_parts)))
+
 
 def _rows_of(plan: TablePlan, file: BaseFile) -> Iterator[pa.RecordBatch]:
     for rows in base_rows(file, plan.table, plan.base_types):
@@ -275,19 +288,69 @@ def _taken_from(parts: list[StagedPart]) -> Iterator[StagedPart]:
 
 
 def answer_bucket(plan: TablePlan, bucket: Bucket, attempt: int) -> UnitResult:
-    """Find the rows of a bucket but those of connected keys, and write all of them."""
-    result = UnitResult()
-    every = chain(
-        chain.from_iterable(
-            _rows_of_piece(plan, bucket, piece, result, f"b{bucket.number}-{number}-{attempt}")
+    """Find the rows of a bucket but those of connected keys, and write all of them. The result has no file if the files
+    of the base have the same rows."""
+    result = UnitResult(files=[])
+    schema, stem = plan.query.schema, f"b{bucket.number}-{attempt}"
+    results = (batch.select(schema.names) for batch in load(bucket.results))
+    every: Iterator[pa.RecordBatch] | None
+    if bucket.base_files and bucket.pieces == 1:
+        every = _merged(plan, bucket, results, result, stem)
+        if every is None:
+            return result
+    else:
+        pieces = (
+            _rows_of_piece(plan, bucket, piece, result, f"{stem}-{number}")
             for number, piece in enumerate(_pieces(plan, bucket, attempt))
-        ),
-        (batch.select(plan.query.schema.names) for batch in load(bucket.results)),
-    )
+        )
+        every = chain(chain.from_iterable(pieces), results)
     filled = (batch for batch in every if len(batch))
-    schema = plan.query.schema
     result.files = plan.layout.write(bucket.number, bucket.of, attempt, plan.table.name, schema, filled)
     return result
+
+
+def _merged(
+    plan: TablePlan, bucket: Bucket, results: Iterable[pa.RecordBatch], result: UnitResult, stem: str
+) -> Iterator[pa.RecordBatch] | None:
+    """Return the rows of a bucket that the base has in files; None if none of them differs."""
+    query, table = plan.query, plan.table
+    operations = list(bucket.operations(bucket.parts))
+    touched = pc.unique(pa.concat_arrays([*plan.others, *(batch["hash"] for batch in operations)]))
+
+    def base() -> Iterator[tuple[pa.RecordBatch, pa.BooleanArray]]:
+        for rows in chain.from_iterable(base_rows(file, table, plan.base_types) for file in bucket.base_files):
+            yield rows, pc.is_in(rows[table.key_hash], value_set=touched)
+
+    before, held, memory = [], [], MemoryBudget(MAX_HELD_BYTES)
+    for rows, mask in base():
+        before.append(rows.filter(mask))
+        if memory.take(rows.nbytes):
+            held.append((rows, mask))
+        else:
+            held.clear()
+    others = (without_keys(table, rows, plan.kept) for rows in before)
+    found = [*_rows_of_piece(plan, bucket, (iter(operations), others), result, stem), *results]
+    after = concatenated(found, query.schema)
+    if not _differ(concatenated((_as_result(rows, query) for rows in before), query.schema), after):
+        result.counts.states[CURRENT] -= len(after)
+        return None
+    every = held if memory.left >= 0 else base()
+    return chain(chain.from_iterable(_unchanged(rows, mask, query, result) for rows, mask in every), [after])
+
+
+def _differ(one: pa.RecordBatch, other: pa.RecordBatch) -> bool:
+    """Return whether two batches with one schema have different rows, in any order."""
+    codes = row_codes([_bits(pa.concat_arrays(columns)) for columns in zip(one.columns, other.columns, strict=True)])
+    halves = (codes.slice(0, len(one)), codes.slice(len(one)))
+    ordered = [half.take(pc.array_sort_indices(half)) for half in halves]
+    return not ordered[0].equals(ordered[1])
+
+
+def _bits(column: pa.Array[Any]) -> pa.Array[Any]:
+    """Return values that are equal where those of a column are the same: 0.0 and -0.0 are not."""
+    if pa.types.is_floating(column.type):
+        return column.view(pa.int32() if column.type == pa.float32() else pa.int64())
+    return as_text(column) if pa.types.is_list(column.type) else column
 
 
 Piece = tuple[Iterator[pa.RecordBatch], Iterator[pa.RecordBatch]]  # operations, and rows of the base
@@ -295,8 +358,7 @@ Piece = tuple[Iterator[pa.RecordBatch], Iterator[pa.RecordBatch]]  # operations,
 
 def _pieces(plan: TablePlan, bucket: Bucket, attempt: int) -> Iterator[Piece]:
     table = plan.table
-    size = sum(part.size for part in (*bucket.parts, *bucket.base_parts))
-    pieces = buckets_of(table, piece_count(size))
+    pieces = buckets_of(table, bucket.pieces)
     if pieces == 1:
         yield load(bucket.parts), _base_of(plan, bucket)
         return
@@ -336,15 +398,21 @@ def _rows_of_piece(
         rows = without_keys(table, batch, linked)
         if query.query.kind == "current" and not query.truncates and table.key:
             is_changed = pc.is_in(rows[table.key_hash], value_set=changed)
-            for unchanged in _without(rows, is_changed):
-                yield _as_result(unchanged, query)
-                result.counts.add(_counts_of(unchanged, query))
+            yield from _unchanged(rows, is_changed, query, result)
             rows = rows.filter(is_changed)
         if len(rows):
             operations.append(base_operations(rows, table, schema))
     for number, found in enumerate(answers(query, operations, own=own)):
         yield found.rows
         _add(plan, found, result, f"{stem}-{number}")
+
+
+def _unchanged(
+    rows: pa.RecordBatch, is_changed: pa.BooleanArray, query: TableQuery, result: UnitResult
+) -> Iterator[pa.RecordBatch]:
+    for some in _without(rows, is_changed):
+        yield _as_result(some, query)
+        result.counts.add(_counts_of(some, query))
 
 
 _Found = TypeVar("_Found", bound="pa.Array[Any]")
