@@ -10,7 +10,8 @@ import logging
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 from urllib.parse import unquote
 
 import pyarrow.fs as pafs
@@ -49,11 +50,13 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 @dataclass(frozen=True)
 class PartitionedFile:
-    """A file, how it is read, and the values in the names of its directories (`day=2026-01-31`)."""
+    """A file, how it is read, and the values in the names of its directories (`day=2026-01-31`). `deleted`: rows of
+    Parquet that do not count, as `encode_places` has them."""
 
     file: InputFile
     kind: type[RowFile]
     columns: Mapping[str, str | None] = field(default_factory=dict)
+    deleted: str = ""
 
 
 @dataclass(frozen=True)
@@ -138,7 +141,9 @@ def _of_directory(store: Store, given: str) -> ComparisonSide:
             continue
         part = PartitionedFile(file, kind, _partition(directories))
         if versions is not None:
-            tables.setdefault(versions[name], []).append(part)
+            entry = versions[name]
+            part = replace(part, deleted=entry.get("deleted", ""))
+            tables.setdefault(entry["table"], []).append(part)
         elif directories and "=" not in directories[0]:
             tables.setdefault(names.get(directories[0], directories[0]), []).append(part)
         else:
@@ -183,13 +188,13 @@ def _visible(store: Store) -> tuple[dict[str, int], list[str], dict[str, str]]:
     return found, sorted(hidden), paths
 
 
-def _present_versions(store: Store, given: str) -> dict[str, str] | None:
-    """Return by file the table, of lake tables as the last run has left them (directories have earlier files, too);
-    None for other outputs. Raises: UsageError GG581 for tables in the warehouse of a catalog."""
+def _present_versions(store: Store, given: str) -> dict[str, Mapping[str, Any]] | None:
+    """Return the files in the manifest of lake tables as the last run has left them (directories have earlier files,
+    too); None for other outputs. Raises: UsageError GG581 for tables in the warehouse of a catalog."""
     document = read_document(store, MANIFEST)
     if document is None or LAKE_MEMBER not in document:
         return None
-    files = {entry["path"]: entry["table"] for entry in document["files"] if "rows" in entry}
+    files = {entry["path"]: entry for entry in document["files"] if "rows" in entry}
     elsewhere = next((path for path in files if path.startswith("/") or "://" in path), None)
     if elsewhere is not None:
         help = "export the rows, or compare an output of plain files"

@@ -11,8 +11,11 @@ import pyarrow as pa
 import pyarrow.orc as orc
 import pyarrow.parquet as parquet
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import numbered
 from ggfmt.arrow.parquet_files import read_batches
 from ggfmt.columnar.json_rows import JsonRow, json_column, read_json_rows
+from ggfmt.rowfiles.deleted_rows import decode_places
 
 BATCH_ROWS, BATCH_BYTES = 1 << 16, 16 << 20
 TEXT = pa.string()
@@ -71,12 +74,24 @@ def schema_of_texts(names: Iterable[str]) -> pa.Schema:
 
 
 class ParquetFile(RowFile):
-    """Times of 96 bits, as old releases of Spark and Hive wrote them, lose what is below a microsecond."""
+    """Times of 96 bits, as old releases of Spark and Hive wrote them, lose what is below a microsecond. `deleted`: rows
+    to leave out, as `encode_places` gives them."""
+
+    def __init__(self, open: Open, deleted: str = "") -> None:
+        self._deleted = decode_places(deleted)
+        super().__init__(open)
 
     def batches(self, names: Sequence[str]) -> Iterator[Arrays]:
+        start = 0
         with self._open() as stream:
             for batch in read_batches(self._opened(stream), BATCH_BYTES, BATCH_ROWS, self._part(names)):
-                yield [batch.column(name) for name in names]
+                columns = [batch.column(name) for name in names]
+                if len(self._deleted):
+                    places = pc.add(numbered(len(batch)), start)
+                    present = pc.invert(pc.is_in(places, value_set=self._deleted))
+                    columns = [column.filter(present) for column in columns]
+                yield columns
+                start += len(batch)
 
     def _schema(self) -> pa.Schema:
         with self._open() as stream:

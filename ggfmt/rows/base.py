@@ -39,6 +39,7 @@ class BaseTable:
     bucket_count: int = 0
     # by file the bucket of its keys, if a run divided them into `bucket_count` buckets
     bucket_of: Mapping[Location, int] = field(default_factory=dict)
+    deleted: Mapping[Location, str] = field(default_factory=dict)  # rows of a file that do not count: `encode_places`
     defined: bool = False  # a manifest has the name and the types of the table
     complete: bool = True  # it has all rows, none was unresolved: a key without a row is free
     # by column the range of numbers that were found in the data
@@ -81,12 +82,15 @@ def result_snapshot(store: Store, root: str, document: Mapping[str, Any]) -> Bas
         raise query_error(f"`{root}` does not hold current rows only", "write a base without `--history` and `--keep`")
     files: dict[str, list[Location]] = {}
     buckets: dict[Location, int] = {}
+    deleted: dict[Location, str] = {}
     for entry in document["files"]:
         if is_of_rows(entry):
             location = location_of(store, entry["path"])
             files.setdefault(entry["table"], []).append(location)
             if "bucket" in entry:
                 buckets[location] = entry["bucket"]
+            if "deleted" in entry:
+                deleted[location] = entry["deleted"]
     tables = {}
     for name, entry in document["tables"].items():
         own = files.get(name, [])
@@ -96,6 +100,7 @@ def result_snapshot(store: Store, root: str, document: Mapping[str, Any]) -> Bas
             files=tuple(own),
             bucket_count=entry.get("buckets") or 0,
             bucket_of={file: buckets[file] for file in own if file in buckets},
+            deleted={file: deleted[file] for file in own if file in deleted},
             complete=not entry["unresolved"],
         )
     unresolved = sum(entry["unresolved"] for entry in document["tables"].values())

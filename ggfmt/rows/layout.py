@@ -31,6 +31,7 @@ class FileLayout:
     constants: Mapping[str, Any] = field(default_factory=dict)  # the values of columns that rows lack; others are NULL
     sort_by: Sequence[str] = ()  # the columns that order the rows of a file; those that a table lacks do not count
     partition_by: Sequence[str] = ()  # columns that have one value in each file
+    deletes: bool = False  # rows of present files can be marked as deleted
 
     def write(
         self, bucket: int, buckets: int, attempt: int, table: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]

@@ -28,7 +28,7 @@ from ggfmt.rows.results import RowCounts, TableQuery
 from ggfmt.rows.staging import StagedInput
 from ggfmt.rows.table_stats import TableStats
 from ggfmt.rows.tables import RowTable
-from ggfmt.rows.units import BaseFile, KeptFiles
+from ggfmt.rows.units import BaseFile, KeptFiles, ShortenedFile
 from ggfmt.version import VERSION
 
 _OF_SET_ASIDE = ("key", "columns", "numbers", "operations", "order", "unfit", "last_position")
@@ -52,6 +52,7 @@ class TableResult:
     files: list[tuple[int, WrittenFile]] = field(default_factory=list)
     unresolved: list[WrittenFile] = field(default_factory=list)  # files of unresolved operations
     replaced: list[BaseFile] = field(default_factory=list)  # files of the base in the output that this run replaces
+    shortened: list[ShortenedFile] = field(default_factory=list)  # files of the base with rows that this run deletes
     places: list[tuple[str, Span]] = field(default_factory=list)  # of the first unresolved operations, with the reason
     kept: KeptFiles = field(default_factory=KeptFiles)  # files of operations for later runs
     free: list[WrittenFile] = field(default_factory=list)  # files of hashes of keys without a row, for later runs
@@ -278,9 +279,14 @@ class PreviousResult:
         return load_free_keys(list(map(output.child, paths))) if paths else None
 
     def merged(
-        self, document: dict[str, Any], results: Sequence[TableResult], gone: set[str], renamed: Mapping[str, str]
+        self,
+        document: dict[str, Any],
+        results: Sequence[TableResult],
+        gone: set[str],
+        changed: Mapping[str, Mapping[str, Any]],
     ) -> dict[str, Any]:
-        """Return the manifest of a run with what stays of this one. `gone`: replaced files; `renamed`: by old name."""
+        """Return the manifest of a run with what stays of this one. `gone`: replaced files; `changed`: by old name the
+        new members of files that stay."""
         tables = dict(self.document["tables"])
         removed: Counter[str] = Counter()
         kept = {entry["table"] for entry in self.document["files"] if entry["path"] not in gone and is_of_rows(entry)}
@@ -305,5 +311,5 @@ class PreviousResult:
             unfit = Counter(before.get("unfit", {})) + Counter(table["unfit"])
             tables[name] = {**table, **counts, "rows": rows, "unset": unset, "unfit": dict(sorted(unfit.items()))}
         stay = [entry for entry in self.document["files"] if entry["path"] not in gone]
-        stay = [{**entry, "path": renamed.get(entry["path"], entry["path"])} for entry in stay]
+        stay = [{**entry, **changed.get(entry["path"], {})} for entry in stay]
         return {**document, "tables": dict(sorted(tables.items())), "files": [*stay, *document["files"]]}

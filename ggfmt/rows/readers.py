@@ -108,11 +108,14 @@ FORMATS: Mapping[str, tuple[str, Callable[[Open, Mapping[str, pa.DataType]], Row
 }
 
 
-def read_rows(file: Location, suffix: str, types: Mapping[str, pa.DataType], table: str) -> Iterator[pa.RecordBatch]:
+def read_rows(
+    file: Location, suffix: str, types: Mapping[str, pa.DataType], table: str, deleted: str = ""
+) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a file in batches of one schema: at least one batch, which has the columns.
 
     suffix  the format, a key of `FORMATS`
     types   of columns in CSV and JSON, where columns without a type are texts
+    deleted  rows of a Parquet file to leave out, as `ParquetFile` has them
 
     Raises: UsageError GG551 for a file that is not of its format, or has a value or type that rows cannot have; Abend
     GG506 for a file that cannot be read.
@@ -125,7 +128,7 @@ def read_rows(file: Location, suffix: str, types: Mapping[str, pa.DataType], tab
             stream.seek(0)
             yield stream
 
-        source = source_of(opened, types)
+        source = _ParquetFile(opened, deleted) if deleted else source_of(opened, types)
         if not source.schema.names and suffix == "csv":
             raise ValueError("Empty CSV file")
         convert = _stored if source.has_types else _typed(table)

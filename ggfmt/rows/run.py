@@ -408,7 +408,8 @@ class _TableWork:
         base = self._base
         if base is None:
             return []
-        return [BaseFile(location, base.suffix, base.bucket_of.get(location)) for location in base.files]
+        of_file, deleted = base.bucket_of.get, base.deleted
+        return [BaseFile(file, base.suffix, of_file(file), deleted.get(file, "")) for file in base.files]
 
     def link_items(self) -> Iterator[tuple[Task, Any]]:
         if self.plan.linked is not None:
@@ -466,7 +467,8 @@ class _TableWork:
             self._staged.parts += result.rest
         else:
             self.result.files += [(item.number, file) for file in result.files]
-            self.result.replaced += item.base_files if result.files else ()
+            self.result.replaced += result.replaced
+            self.result.shortened += result.shortened
             self._count(result)
 
     def finished(self) -> TableResult:

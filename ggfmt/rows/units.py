@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import concatenated, narrow, non_null_values, nulls
+from ggfmt.arrow.arrays import concatenated, narrow, non_null_values, nulls, numbered
 from ggfmt.columnar.hashes import row_codes, row_hashes
 from ggfmt.columnar.typed import as_text, typed_values
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
@@ -29,6 +29,7 @@ from ggfmt.frames.images import image_maps
 from ggfmt.frames.shapes import GENERIC, ddl_type
 from ggfmt.location import Location
 from ggfmt.model.change import Image, ImageColumn
+from ggfmt.rowfiles.deleted_rows import decode_places, encode_places
 from ggfmt.rowfiles.spill import filtered
 from ggfmt.rowfiles.writers import WrittenFile, write_rows
 from ggfmt.rows.answers import answers
@@ -57,6 +58,7 @@ from ggfmt.rows.tables import RowTable, can_hold
 UNRESOLVED_SCHEMA = pa.schema([pa.field(REASON, TEXT), *(field for field in GENERIC if field.name != "tokens")])
 MAX_PLACES = 3  # of unresolved operations, in an error
 MAX_HELD_BYTES = 64 << 20  # of rows of a bucket, which otherwise are read again where they have to be written
+MIN_MARKED = 20  # rows in a file for each that is marked as deleted, or is in the other file of the bucket
 MIN_SLICE_ROWS = 1000  # on average, to take parts of a batch as they are: a copy of so many rows costs as much
 
 
@@ -67,6 +69,16 @@ class BaseFile:
     location: Location
     suffix: str
     bucket: int | None = None
+    deleted: str = ""  # rows that do not count, as `encode_places` has them
+
+
+@dataclass(frozen=True)
+class ShortenedFile:
+    """A base file that stays with more deleted rows, as `encode_places` has them. `rows`: those that are left."""
+
+    file: BaseFile
+    deleted: str
+    rows: int
 
 
 @dataclass(frozen=True)
@@ -124,6 +136,8 @@ class UnitResult:
     rows: list[StagedPart] = field(default_factory=list)  # parts with rows for the buckets they belong to
     rest: list[StagedPart] = field(default_factory=list)  # operations in memory that nothing connects
     files: list[WrittenFile] | None = None
+    replaced: Sequence[BaseFile] = ()  # by `files`
+    shortened: list[ShortenedFile] = field(default_factory=list)
     unresolved: list[WrittenFile] = field(default_factory=list)
     counts: RowCounts = field(default_factory=RowCounts)
     places: list[tuple[str, Span]] = field(default_factory=list)  # of the first unresolved operations
@@ -136,7 +150,7 @@ def base_rows(file: BaseFile, table: RowTable, types: Mapping[str, pa.DataType])
     """Yield the rows of a base file with the columns and types of a table, and with the hash of their keys. Raises:
     UsageError GG551 for rows without the key, and for a column whose type cannot hold all of its values."""
     wanted = {**types, **{name: table.types[name] for name in table.columns}} if file.suffix in ("csv", "json") else {}
-    for batch in read_rows(file.location, file.suffix, wanted, table.name):
+    for batch in read_rows(file.location, file.suffix, wanted, table.name, file.deleted):
         names = [name for name in table.columns if name in batch.schema.names]
         lacking = [name for name in table.identity if name not in names]
         if lacking and table.key:
@@ -288,9 +302,8 @@ def _taken_from(parts: list[StagedPart]) -> Iterator[StagedPart]:
 
 
 def answer_bucket(plan: TablePlan, bucket: Bucket, attempt: int) -> UnitResult:
-    """Find the rows of a bucket but those of connected keys, and write all of them. The result has no file if the files
-    of the base have the same rows."""
-    result = UnitResult(files=[])
+    """Find the rows of a bucket but those of connected keys, and write those that files of the base do not have."""
+    result = UnitResult(files=[], replaced=bucket.base_files)
     schema, stem = plan.query.schema, f"b{bucket.number}-{attempt}"
     results = (batch.select(schema.names) for batch in load(bucket.results))
     every: Iterator[pa.RecordBatch] | None
@@ -312,38 +325,83 @@ def answer_bucket(plan: TablePlan, bucket: Bucket, attempt: int) -> UnitResult:
 def _merged(
     plan: TablePlan, bucket: Bucket, results: Iterable[pa.RecordBatch], result: UnitResult, stem: str
 ) -> Iterator[pa.RecordBatch] | None:
-    """Return the rows of a bucket that the base has in files; None if none of them differs."""
+    """Return the rows to write for a bucket whose base is in files; None if there are none."""
     query, table = plan.query, plan.table
     operations = list(bucket.operations(bucket.parts))
     touched = pc.unique(pa.concat_arrays([*plan.others, *(batch["hash"] for batch in operations)]))
 
-    def base() -> Iterator[tuple[pa.RecordBatch, pa.BooleanArray]]:
-        for rows in chain.from_iterable(base_rows(file, table, plan.base_types) for file in bucket.base_files):
-            yield rows, pc.is_in(rows[table.key_hash], value_set=touched)
+    def read(files: Iterable[BaseFile]) -> Iterator[tuple[BaseFile, pa.RecordBatch, pa.BooleanArray]]:
+        for file in files:
+            for rows in base_rows(file, table, plan.base_types):
+                yield file, rows, pc.is_in(rows[table.key_hash], value_set=touched)
 
-    before, held, memory = [], [], MemoryBudget(MAX_HELD_BYTES)
-    for rows, mask in base():
-        before.append(rows.filter(mask))
+    def unchanged(every: Iterable[tuple[BaseFile, pa.RecordBatch, pa.BooleanArray]]) -> Iterator[pa.RecordBatch]:
+        return chain.from_iterable(_unchanged(rows, mask, query, result) for _, rows, mask in every)
+
+    before = {file: _BaseRows() for file in bucket.base_files}
+    held, memory = [], MemoryBudget(MAX_HELD_BYTES)
+    for file, rows, mask in read(bucket.base_files):
+        before[file].add(rows, mask)
         if memory.take(rows.nbytes):
-            held.append((rows, mask))
+            held.append((file, rows, mask))
         else:
             held.clear()
-    others = (without_keys(table, rows, plan.kept) for rows in before)
-    found = [*_rows_of_piece(plan, bucket, (iter(operations), others), result, stem), *results]
-    after = concatenated(found, query.schema)
-    if not _differ(concatenated((_as_result(rows, query) for rows in before), query.schema), after):
+    touched_rows = [rows for one in before.values() for rows in one.touched]
+    others = (without_keys(table, rows, plan.kept) for rows in touched_rows)
+    after = concatenated(
+        [*_rows_of_piece(plan, bucket, (iter(operations), others), result, stem), *results], query.schema
+    )
+    if not any(mask.true_count for mask in _different(touched_rows, after, query)):
+        result.replaced = ()
         result.counts.states[CURRENT] -= len(after)
         return None
-    every = held if memory.left >= 0 else base()
-    return chain(chain.from_iterable(_unchanged(rows, mask, query, result) for rows, mask in every), [after])
+    if plan.layout.deletes:
+        main = max(before, key=lambda file: before[file].count)
+        gone, new = _different(before[main].touched, after, query)
+        deleted = decode_places(main.deleted)
+        size = before[main].count + len(deleted)
+        others_count = sum(rows.count for file, rows in before.items() if file != main)
+        if MIN_MARKED * (len(deleted) + gone.true_count + others_count + new.true_count) <= size:
+            if gone.true_count:
+                places = before[main].places.filter(gone)
+                if len(deleted):
+                    every = numbered(size)
+                    places = every.filter(pc.invert(pc.is_in(every, value_set=deleted))).take(places)
+                encoded = encode_places(pa.concat_arrays([deleted, places]))
+                result.shortened.append(ShortenedFile(main, encoded, before[main].count - len(places)))
+            result.counts.states[CURRENT] -= len(after) - new.true_count + gone.true_count
+            result.replaced = [file for file in bucket.base_files if file != main]
+            written = chain(unchanged(read(result.replaced)), [after.filter(new)])
+            return written if result.replaced or new.true_count else None
+    return chain(unchanged(held if memory.left >= 0 else read(bucket.base_files)), [after])
 
 
-def _differ(one: pa.RecordBatch, other: pa.RecordBatch) -> bool:
-    """Return whether two batches with one schema have different rows, in any order."""
+@dataclass
+class _BaseRows:
+    """The rows of a base file at some keys. `starts`: by batch the number of rows before it."""
+
+    count: int = 0  # of all rows
+    touched: list[pa.RecordBatch] = field(default_factory=list)
+    parts: list[pa.Int64Array] = field(default_factory=list)  # the places of `touched` among all rows
+
+    def add(self, rows: pa.RecordBatch, mask: pa.BooleanArray) -> None:
+        self.touched.append(rows.filter(mask))
+        self.parts.append(pc.add(pc.cast(pc.indices_nonzero(mask), pa.int64()), self.count))
+        self.count += len(rows)
+
+    @property
+    def places(self) -> pa.Int64Array:
+        return narrow(pa.concat_arrays(self.parts), pa.Int64Array)
+
+
+def _different(
+    base: Iterable[pa.RecordBatch], other: pa.RecordBatch, query: TableQuery
+) -> tuple[pa.BooleanArray, pa.BooleanArray]:
+    """Return which rows of the base are not among other rows of the result, and which of those are not in the base."""
+    one = concatenated((_as_result(rows, query) for rows in base), query.schema)
     codes = row_codes([_bits(pa.concat_arrays(columns)) for columns in zip(one.columns, other.columns, strict=True)])
-    halves = (codes.slice(0, len(one)), codes.slice(len(one)))
-    ordered = [half.take(pc.array_sort_indices(half)) for half in halves]
-    return not ordered[0].equals(ordered[1])
+    own, others = codes.slice(0, len(one)), codes.slice(len(one))
+    return pc.invert(pc.is_in(own, value_set=others)), pc.invert(pc.is_in(others, value_set=own))
 
 
 def _bits(column: pa.Array[Any]) -> pa.Array[Any]:

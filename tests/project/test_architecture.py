@@ -90,7 +90,8 @@ LIBRARIES: dict[str, set[str]] = {
     "confluent_kafka": {"kafka"},
     "tomli": {"config.settings_file"},
     "deltalake": {"rows.targets.delta"},
-    "pyiceberg": {"rows.targets.iceberg"},
+    "pyroaring": {"rowfiles.deleted_rows"},
+    "pyiceberg": {"rows.targets.iceberg", "rows.targets.iceberg_deletes"},
     "pyarrow": {
         "arrow",
         "model",

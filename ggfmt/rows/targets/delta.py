@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import time
+import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import date
 from typing import Any
 
@@ -14,18 +16,24 @@ from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 
+from ggfmt.arrow.arrays import narrow
 from ggfmt.commit.names import lake_directory
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, without_credentials
 from ggfmt.location import Location
+from ggfmt.rowfiles.deleted_rows import decode_places, size_in_bytes
 from ggfmt.rowfiles.writers import WrittenFile
 from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.targets.options import TargetOptions
 from ggfmt.rows.targets.stores import check_root, delta_storage
 from ggfmt.rows.targets.table import Lake, LakeTable, TableChange, WriteMode
+from ggfmt.version import VERSION
 
 _NOT_IN_NAMES = " ,;{}()\n\t="  # of columns, where a table has no column mapping
-_FEATURES = {"timestampNtz", "appendOnly", "invariants"}  # of writers: all that ggfmt follows
+# Of writers: all that ggfmt follows. `deltalake` adds the one for variants to tables with deletion vectors.
+_FEATURES = {"timestampNtz", "appendOnly", "invariants", "deletionVectors", "variantType"}
+_DELETES = "delta.enableDeletionVectors"
+_CHECKPOINT_COMMITS = 10  # of ggfmt with deletion vectors, as by Spark
 _FACTS = "ggfmt"  # what a commit of ggfmt says of itself
 _MAPPING = "delta.columnMapping.mode"
 _MAX_TEXT = 64  # characters of a text in statistics: a longer one would have to be cut, and rounded up
@@ -91,12 +99,26 @@ class _DeltaTable(LakeTable):
         return table.transaction_version(f"ggfmt:{stream}") or 0
 
     def check_readable(self) -> None:
-        assert self._table is not None
-        if pa.table(self._table.deletion_vectors()).num_rows:
+        if not self.knows_deleted:
             help = "rewrite the files first: `REORG TABLE ... APPLY (PURGE)` in Spark"
-            raise self.column_error(None, "the table has deletion vectors, which ggfmt does not read", help)
+            message = "the table has deletion vectors of another program, which ggfmt does not read"
+            raise self.column_error(None, message, help)
         if self.partition_by:
             raise self.column_error(None, "the table has partitions", "consolidate into another output")
+
+    @property
+    def marks_deleted(self) -> bool:
+        # A commit is a file that must not replace another one, which stores of objects do not offer to ggfmt.
+        return self._root.is_local and self._configuration().get(_DELETES, "").lower() == "true"
+
+    def deleted_counts(self) -> dict[Location, int]:
+        if self._table is None or "deletionVectors" not in (self._table.protocol().reader_features or ()):
+            return {}
+        files = {file.canonical: file for file in self.files}
+        found: pa.Table = pa.table(self._table.deletion_vectors())
+        masks = (narrow(mask.values, pa.BooleanArray) for mask in found["selection_vector"])
+        paths = (files[Location.of(path).canonical] for path in found["filepath"].to_pylist() if path)
+        return {file: len(mask) - mask.true_count for file, mask in zip(paths, masks, strict=True)}
 
     def layout(self, schema: pa.Schema, run: str, mode: WriteMode) -> FileLayout:
         folded: dict[str, str] = {}
@@ -186,13 +208,54 @@ class _DeltaTable(LakeTable):
         assert self.version is not None
         version = self.version + 1
         columns = list(self.partition_by)
-        if change.replaces_all and self._schema != pa.schema(list(self.columns.items())):
+        other_columns = self._schema != pa.schema(list(self.columns.items()))
+        if change.replaces_all and (other_columns or self.deleted_counts()):
             table.create_write_transaction(list(added), "overwrite", schema, columns, commit_properties=properties)
             return version
         now = int(time.time() * 1000)
-        removed = [RemoveAction(file.name_below(self._root) or file.address, True, now) for file in change.removed]
+        if change.deleted or self.deleted:
+            self._commit_deleted(added, change, version, now)
+            return version
+        removed = [RemoveAction(self._path(file), True, now) for file in change.removed]
         table.create_write_transaction([*added, *removed], "append", schema, columns, commit_properties=properties)
         return version
+
+    def _commit_deleted(self, added: Sequence[AddAction], change: TableChange, version: int, now: int) -> None:
+        """Write a commit with deletion vectors, which no action of `deltalake` has. Raises: Abend GG553."""
+        round, paths = change.round, self._path
+        facts = {**round.facts, "round": round.number}
+        operation = {"operation": "WRITE", "operationParameters": {"mode": "Append"}, "engineInfo": f"ggfmt {VERSION}"}
+        actions: list[dict[str, Any]] = [
+            {"commitInfo": {"timestamp": now, **operation, _FACTS: facts}},
+            {"txn": {"appId": round.app_id, "version": round.number, "lastUpdated": now}},
+        ]
+        for file in (*change.removed, *change.deleted):
+            removed = {"path": paths(file), "deletionTimestamp": now, "dataChange": True}
+            actions.append({"remove": removed | _vector(self.deleted.get(file))})
+        present = [_add_action(WrittenFile(f, self.files[f], f.info().size, ""), paths(f)) for f in change.deleted]
+        for action, text in [*((each, None) for each in added), *zip(present, change.deleted.values(), strict=True)]:
+            stats = json.dumps({**json.loads(action.stats), "tightBounds": False}) if text else action.stats
+            given = {"path": action.path, "partitionValues": dict(action.partition_values), "size": action.size}
+            given |= {"modificationTime": action.modification_time, "dataChange": True, "stats": stats}
+            actions.append({"add": given | _vector(text)})
+        store, name = Store(self._root), f"_delta_log/{version:020d}.json"
+        draft = f"_delta_log/.ggfmt-{uuid.uuid4().hex}.tmp"
+        try:
+            if store.exists(name):
+                raise self.conflict_error()
+            store.write(draft, "".join(json.dumps(action) + "\n" for action in actions).encode())
+            store.sync_all([draft])
+            store.share(draft, name)
+        except FileExistsError:
+            raise self.conflict_error() from None
+        finally:
+            store.delete(draft)
+        if version % _CHECKPOINT_COMMITS == 0:
+            with suppress(DeltaError):  # the commit is there
+                DeltaTable(self._uri, storage_options=self._storage).create_checkpoint()
+
+    def _path(self, file: Location) -> str:
+        return file.name_below(self._root) or file.address
 
     def _error(self, error: Exception) -> Abend:
         reason = without_credentials(str(error).split("\n", 1)[0])
@@ -202,6 +265,14 @@ class _DeltaTable(LakeTable):
 def _arrow_schema(table: DeltaTable) -> pa.Schema:
     schema: Any = table.schema().to_arrow()
     return pa.schema(schema)
+
+
+def _vector(text: str | None) -> dict[str, Any]:
+    if text is None:
+        return {}
+    size, count = size_in_bytes(text), len(decode_places(text))
+    vector = {"storageType": "i", "pathOrInlineDv": text, "sizeInBytes": size, "cardinality": count}
+    return {"deletionVector": vector}
 
 
 def _add_action(file: WrittenFile, path: str) -> AddAction:

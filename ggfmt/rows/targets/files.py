@@ -70,7 +70,8 @@ class FileTarget(RowTarget):
             ]
             again += [name for result in results for name in self.previous.pending(result.table.name)]
             names = {} if versions is None else versions.rename(self.previous.table_files(), set(again), parts)
-            document = self.previous.merged(document, results, set(again), names)
+            changed = {old: {"path": new} for old, new in names.items()}
+            document = self.previous.merged(document, results, set(again), changed)
             replaced = [*again, *map(run_file, kept_runs(self.output.store))]
         self._commit(published, replaced, document, others, versions)
         if versions is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,6 +21,7 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema, promote
 from pyiceberg.table import Table, Transaction
+from pyiceberg.table.snapshots import Operation
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import (
     BinaryType,
@@ -45,6 +46,7 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, wi
 from ggfmt.location import Location
 from ggfmt.model.table import split_name
 from ggfmt.rows.layout import FileLayout
+from ggfmt.rows.targets.iceberg_deletes import OverwriteWithDeletes
 from ggfmt.rows.targets.options import TargetOptions
 from ggfmt.rows.targets.stores import check_root, location_in_catalog
 from ggfmt.rows.targets.table import Lake, LakeTable, Round, TableChange, WriteMode
@@ -65,6 +67,7 @@ _TYPES: dict[pa.DataType, PrimitiveType] = {
     pa.timestamp("us", "UTC"): TimestamptzType(),
 }
 _FIELD_ID = b"PARQUET:field_id"
+_MODE = "write.merge.mode"  # a property of tables: `merge-on-read` keeps files that lose few rows
 EMBEDDED = "_catalog.db"  # the catalog of an output without another one: no table has this name
 
 
@@ -116,7 +119,7 @@ class _IcebergTable(LakeTable):
         self._table: Table | None = None
         self._transaction: Transaction | None = None
         self._data_files: dict[Location, DataFile] = {}
-        self._deletes = False
+        self._deletes: dict[Location, set[DataFile]] = {}  # files of deleted rows, by data file
         with self._errors():
             try:
                 self._table = catalog.load_table(identifier)
@@ -131,7 +134,8 @@ class _IcebergTable(LakeTable):
                 file = location_in_catalog(task.file.file_path, table.io.properties)
                 self._data_files[file] = task.file
                 self.files[file] = task.file.record_count
-                self._deletes |= bool(task.delete_files)
+                if task.delete_files:
+                    self._deletes[file] = task.delete_files
 
     def _partition_columns(self, table: Table) -> tuple[str, ...]:
         """Return the columns that divide the rows. Raises: UsageError GG554 for partitions of other kinds."""
@@ -173,9 +177,10 @@ class _IcebergTable(LakeTable):
     def check_readable(self) -> None:
         table = self._table
         assert table is not None
-        if self._deletes:
+        if not self.knows_deleted:
             help = "rewrite the data files first: `CALL catalog.system.rewrite_data_files(...)` in Spark"
-            raise self.column_error(None, "the table has delete files, which ggfmt does not read", help)
+            message = "the table has delete files of another program, which ggfmt does not read"
+            raise self.column_error(None, message, help)
         if not table.spec().is_unpartitioned():
             raise self.column_error(None, "the table has partitions", "consolidate into another output")
         names: dict[int, str] = {}
@@ -183,6 +188,15 @@ class _IcebergTable(LakeTable):
             for field in schema.fields:
                 if names.setdefault(field.field_id, field.name) != field.name:
                     raise self.column_error(field.name, "the column was renamed", "consolidate into another output")
+
+    @property
+    def marks_deleted(self) -> bool:
+        if self._table is None or self._table.format_version != 2:  # version 3 has other files for it
+            return False
+        return {**self._table.properties, **dict(self._options.table_options)}.get(_MODE) == "merge-on-read"
+
+    def deleted_counts(self) -> dict[Location, int]:
+        return {file: sum(each.record_count for each in deletes) for file, deletes in self._deletes.items()}
 
     def stored_type(self, type: pa.DataType) -> pa.DataType:
         return pa.int32() if type in (pa.int8(), pa.int16()) else type
@@ -270,7 +284,8 @@ class _IcebergTable(LakeTable):
             if self._table is not None and self._options.table_options:
                 transaction.set_properties(dict(self._options.table_options))
             io = transaction._table.io
-            with transaction.update_snapshot(snapshot_properties=_summary(round)).overwrite() as snapshot:
+            snapshot = self._overwriting(transaction, round)
+            with snapshot:
                 for file in change.added:
                     path = f"{transaction.table_metadata.location}/data/{self._below(file.location)}"
                     snapshot.append_data_file(
@@ -278,10 +293,20 @@ class _IcebergTable(LakeTable):
                     )
                 for location in change.removed:
                     snapshot.delete_data_file(self._data_files[location])
+                for location in (*change.removed, *change.deleted):
+                    snapshot.removed_deletes |= self._deletes.get(location, set())
+                for location, deleted in change.deleted.items():
+                    snapshot.added_deletes.append(snapshot.write_deletes(self._data_files[location], deleted))
             table = transaction.commit_transaction()
             found = table.current_snapshot()
-            self._sync(table)
+            self._sync(table, [file.file_path for file in snapshot.added_deletes])
         return 0 if found is None else found.snapshot_id
+
+    @staticmethod
+    def _overwriting(transaction: Transaction, round: Round) -> OverwriteWithDeletes:
+        io, empty = transaction._table.io, transaction.table_metadata.current_snapshot() is None
+        operation = Operation.APPEND if empty else Operation.OVERWRITE
+        return OverwriteWithDeletes(operation, transaction, io, snapshot_properties=_summary(round))
 
     @staticmethod
     def _below(file: Location) -> str:
@@ -289,7 +314,7 @@ class _IcebergTable(LakeTable):
         assert parent is not None
         return f"{parent.name}/{file.name}"
 
-    def _sync(self, table: Table) -> None:
+    def _sync(self, table: Table, written: Sequence[str]) -> None:
         """Let a commit on a disk survive a power failure."""
         snapshot = table.current_snapshot()
         if snapshot is None:
@@ -298,6 +323,7 @@ class _IcebergTable(LakeTable):
             table.metadata_location,
             snapshot.manifest_list,
             *(m.manifest_path for m in snapshot.manifests(table.io)),
+            *written,
         ]
         found = [location_in_catalog(path, table.io.properties) for path in paths]
         for location in found:

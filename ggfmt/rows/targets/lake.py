@@ -29,6 +29,7 @@ from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic,
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.options.value_types import EVERY_TABLE, keys_of
+from ggfmt.rowfiles.deleted_rows import decode_places
 from ggfmt.rows.base import BaseSnapshot, BaseTable, location_of, result_snapshot
 from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.manifest import PreviousResult, PublishedFile, TableResult
@@ -150,8 +151,10 @@ class LakeTarget(RowTarget):
         entry = self._before.get("tables", {}).get(name)
         is_known = entry is not None
         columns = set() if entry is None else {*entry["columns"], *entry["marks"], *entry.get("dropped", ())}
+        deleted = {location_of(store, e["path"]).canonical: e["deleted"] for e in entries if "deleted" in e}
+        table.deleted = {file: deleted[file.canonical] for file in table.files if file.canonical in deleted}
         same = known == {file.canonical for file in table.files} and columns == set(table.columns)
-        if same and is_known == (table.version is not None):
+        if same and table.knows_deleted and is_known == (table.version is not None):
             if base is None or self.previous is None:
                 return base
             # The table knows the keys of its store, and the manifest does not.
@@ -159,7 +162,7 @@ class LakeTarget(RowTarget):
             buckets = {files[file.canonical]: bucket for file, bucket in base.bucket_of.items()}
             drops = self._options.drop_columns and entry is not None and entry.get("dropped")
             count = 0 if drops else base.bucket_count
-            return replace(base, files=tuple(table.files), bucket_of=buckets, bucket_count=count)
+            return replace(base, files=tuple(table.files), bucket_of=buckets, bucket_count=count, deleted=table.deleted)
         what = "does not belong to this output" if not is_known else "was changed by another program"
         if table.version is None:
             what = "is missing"
@@ -182,7 +185,8 @@ class LakeTarget(RowTarget):
             raise UsageError(Diagnostic("GG553", message, Span(table=name), help))
         self._take_over(table)
         types = {column: table.columns[column] for column in base.types}
-        return replace(base, files=tuple(table.files), types=types, bucket_count=0, bucket_of={})
+        now = replace(base, files=tuple(table.files), types=types, deleted=table.deleted)
+        return replace(now, bucket_count=0, bucket_of={})
 
     def _check_round(self, table: LakeTable, entry: Mapping[str, Any]) -> None:
         """Raises: UsageError GG553 for a table without the rows of the last run that wrote to it."""
@@ -199,7 +203,10 @@ class LakeTarget(RowTarget):
         files = [
             entry for entry in self._before.get("files", []) if entry["table"] != table.name or not is_of_rows(entry)
         ]
-        files += [{"path": self._path(file), "table": table.name, "rows": rows} for file, rows in table.files.items()]
+        for file, rows in table.files.items():
+            deleted = table.deleted.get(file, "")
+            entry = {"path": self._path(file), "table": table.name, "rows": rows - len(decode_places(deleted))}
+            files.append({**entry, "deleted": deleted} if deleted else entry)
         self._before = {**self._before, "files": files}
         if self.previous is not None:
             self.previous = PreviousResult(self._before)
@@ -224,7 +231,10 @@ class LakeTarget(RowTarget):
         constants = {ROUND_COLUMN: self._round[1]} if self._appends else {}
         options = self._options
         layout = table.layout(schema, self.run, self._mode)
-        return replace(layout, constants=constants, sort_by=options.sort_by, partition_by=table.partition_by)
+        deletes = self._mode == "merge" and table.marks_deleted and not table.partition_by
+        return replace(
+            layout, constants=constants, sort_by=options.sort_by, partition_by=table.partition_by, deletes=deletes
+        )
 
     def sets_aside(self, query: TableQuery) -> bool:
         # Equal rows of a table without a key count by file, and what is set aside has no files any more. A run that
@@ -300,7 +310,12 @@ class LakeTarget(RowTarget):
             results = [result for result in results if result.aside is None]
             again.update(self._path(file.location) for result in results for file in result.replaced)
             again.update(name for result in results for name in self.previous.pending(result.table.name))
-            return self.previous.merged(document, results, again, {})
+            shortened = {
+                self._path(each.file.location): {"rows": each.rows, "deleted": each.deleted}
+                for result in results
+                for each in result.shortened
+            }
+            return self.previous.merged(document, results, again, shortened)
         tables = {name: table for name, table in self._before.get("tables", {}).items() if name not in names}
         files = [entry for entry in self._before.get("files", []) if entry["table"] not in names]
         tables = dict(sorted({**tables, **document["tables"]}.items()))
@@ -325,17 +340,15 @@ class LakeTarget(RowTarget):
     def _commit_table(self, result: TableResult, round: Round) -> int:
         table = self._open(result.table.name)
         replaces_all = self.previous is None or table.version is None
-        removed = list(table.files) if replaces_all else self._replaced(table, result)
+        present = {file.canonical: file for file in table.files}
+        replaced = [present[file.location.canonical] for file in result.replaced]
+        removed = list(table.files) if replaces_all else replaced
         if self._appends:
             removed = []
         added = [file for _, file in result.files if file.rows]
-        change = TableChange(added, removed, len(removed) == len(table.files), round)
+        deleted = {present[each.file.location.canonical]: each.deleted for each in result.shortened}
+        change = TableChange(added, removed, len(removed) == len(table.files), round, deleted)
         return table.commit(change)
-
-    @staticmethod
-    def _replaced(table: LakeTable, result: TableResult) -> list[Location]:
-        present = {file.canonical: file for file in table.files}
-        return [present[file.location.canonical] for file in result.replaced]
 
     def _commit(self, document: dict[str, Any], others: Sequence[CommitPart]) -> None:
         listed = {entry["path"] for entry in document["files"]}

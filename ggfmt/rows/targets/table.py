@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import pyarrow as pa
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.location import Location
+from ggfmt.rowfiles.deleted_rows import decode_places
 from ggfmt.rowfiles.writers import WrittenFile
 from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.tables import can_hold
@@ -40,6 +41,7 @@ class TableChange:
     removed: Sequence[Location]
     replaces_all: bool
     round: Round
+    deleted: Mapping[Location, str] = field(default_factory=dict)  # all deleted rows of files that get more of them
 
 
 class LakeTable(ABC):
@@ -50,6 +52,7 @@ class LakeTable(ABC):
     columns   names and types; empty if there is no table
     files     the present files by their location, with the number of rows
     partition_by  the columns that divide the rows
+    deleted   by file the rows that do not count, as the output knows them (see `encode_places`)
     """
 
     def __init__(self, name: str) -> None:
@@ -58,6 +61,7 @@ class LakeTable(ABC):
         self.columns: dict[str, pa.DataType] = {}
         self.files: dict[Location, int] = {}
         self.partition_by: tuple[str, ...] = ()
+        self.deleted: dict[Location, str] = {}
 
     @abstractmethod
     def round(self, stream: str) -> int:
@@ -75,9 +79,22 @@ class LakeTable(ABC):
     def commit(self, change: TableChange) -> int:
         """Change the table at once; return its version. Raises: Abend GG553 after a foreign change, GG506."""
 
+    @property
+    @abstractmethod
+    def marks_deleted(self) -> bool:
+        """Whether commits may mark rows as deleted."""
+
+    @abstractmethod
+    def deleted_counts(self) -> dict[Location, int]:
+        """Return the number of deleted rows of the files that have some, in the present version."""
+
     @abstractmethod
     def check_readable(self) -> None:
-        """Check that the files alone have the rows. Raises: UsageError GG554 if not."""
+        """Check that the files have the rows, but those in `deleted`. Raises: UsageError GG554 if not."""
+
+    @property
+    def knows_deleted(self) -> bool:
+        return self.deleted_counts() == {file: len(decode_places(text)) for file, text in self.deleted.items()}
 
     def evolved(self, schema: pa.Schema, drops: bool) -> pa.Schema:
         """Return the columns that the table has after a commit: its own order first. A column that the rows lack stays

@@ -6,9 +6,13 @@ import math
 from pathlib import Path
 from typing import Any
 
+import polars
 import pyarrow.parquet as parquet
 import pytest
-from lake_tables import add_changes, change, consolidate, row_files
+from lake_tables import READERS, add_changes, change, consolidate, row_files
+
+import ggfmt
+from ggfmt.sinks.messages.verification import verify
 
 TARGETS = ("parquet", "delta", "iceberg")
 COUNT = 400
@@ -73,3 +77,57 @@ def test_values_that_compare_as_equal_but_differ_are_written(tmp_path: Path) -> 
     assert written(first, second)
     signs = {row["ID"]: math.copysign(1, row["X"]) for row in parquet.read_table(tmp_path / "lake/GG.A").to_pylist()}
     assert signs == {"1": -1, "2": 1}
+
+
+MARKING = {
+    "delta": {"delta.enableDeletionVectors": "true"},
+    "iceberg": {"write.merge.mode": "merge-on-read"},
+}
+
+
+def table_rows(directory: Path, to: str) -> dict[str, str]:
+    """Return the rows as other programs read them: by Polars for Delta, by pyiceberg for Iceberg."""
+    if to == "iceberg":
+        rows = READERS[to](directory, "GG.A")
+    else:
+        rows = polars.scan_delta(str(directory / "lake" / "GG.A")).collect().to_dicts()
+    found = {row["ID"]: row["N"] for row in rows}
+    assert len(found) == len(rows)
+    return found
+
+
+@pytest.mark.parametrize("to", MARKING)
+def test_rows_are_marked_as_deleted_where_few_change(tmp_path: Path, to: str) -> None:
+    settings: dict[str, Any] = {"table_options": MARKING[to]}
+    expected = {str(number): f"{number:08d}" for number in range(COUNT)}
+    add_changes(tmp_path, "01", lines("I", *range(COUNT)))
+    manifest = consolidate(tmp_path, to, **settings)
+    (large,) = digests(manifest)
+    for day in range(1, 11):
+        number, start = day * 7 % COUNT, day * 1000
+        today = [*lines("U", number, start=start, N=f"day {day}"), *lines("I", COUNT + day, start=start + 1)]
+        add_changes(tmp_path, f"{day + 1:02d}", [*today, change("D", start + 2, before={"ID": str(COUNT - day)})])
+        expected |= {str(number): f"day {day}", str(COUNT + day): f"{COUNT + day:08d}"}
+        del expected[str(COUNT - day)]
+        manifest = consolidate(tmp_path, to, **settings)
+        assert table_rows(tmp_path, to) == expected
+        assert manifest["tables"]["GG.A"]["rows"] == len(expected)
+        assert sum(entry.get("rows", 0) for entry in manifest["files"]) == len(expected)
+        assert len(row_files(manifest)) <= 2
+        if day < 3:
+            assert large in digests(manifest)
+            assert [entry for entry in manifest["files"] if "deleted" in entry]
+    assert large not in digests(manifest), "a file with many deleted rows is written again"
+    assert [entry for entry in manifest["files"] if "deleted" in entry], "the new file has some again"
+    copy: dict[str, Any] = {"base": str(tmp_path / "lake"), "master": "none", "key": "ID"}
+    (tmp_path / "none").mkdir()
+    add_changes(tmp_path / "none", "1", lines("I", 0, start=80_000))
+    ggfmt.consolidate(tmp_path / "none" / "changes", tmp_path / "copy", **copy)
+    assert {row["ID"]: row["N"] for row in parquet.read_table(tmp_path / "copy" / "GG.A").to_pylist()} == {
+        **expected,
+        "0": f"{0:08d}",
+    }
+    changes = str(tmp_path / "changes")
+    ggfmt.consolidate(changes, tmp_path / "whole", key="ID", master="none")
+    assert ggfmt.compare(str(tmp_path / "whole"), str(tmp_path / "lake")).same
+    assert verify(str(tmp_path / "lake")).findings == []

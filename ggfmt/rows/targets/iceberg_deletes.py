@@ -1,0 +1,99 @@
+"""Snapshots of Iceberg tables with files of deleted rows, which the public methods of pyiceberg do not write."""
+
+from __future__ import annotations
+
+from typing import Any, BinaryIO, cast
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+from pyiceberg.exceptions import ValidationException
+from pyiceberg.manifest import (
+    POSITIONAL_DELETE_SCHEMA,
+    DataFile,
+    DataFileContent,
+    FileFormat,
+    ManifestContent,
+    ManifestEntry,
+    ManifestEntryStatus,
+    ManifestFile,
+    ManifestWriterV2,
+)
+from pyiceberg.table.snapshots import Summary
+from pyiceberg.table.update.snapshot import _OverwriteFiles
+
+from ggfmt.rowfiles.deleted_rows import decode_places
+
+_PATH, _PLACE = (field.field_id for field in POSITIONAL_DELETE_SCHEMA.fields)
+_FIELDS: list[pa.Field[Any]] = [
+    pa.field("file_path", pa.string(), nullable=False, metadata={"PARQUET:field_id": str(_PATH)}),
+    pa.field("pos", pa.int64(), nullable=False, metadata={"PARQUET:field_id": str(_PLACE)}),
+]
+
+
+class _DeletesWriter(ManifestWriterV2):
+    def content(self) -> ManifestContent:
+        return ManifestContent.DELETES
+
+    @property
+    def _meta(self) -> dict[str, str]:
+        return {**super()._meta, "content": "deletes"}
+
+
+class OverwriteWithDeletes(_OverwriteFiles):
+    """An overwrite that may add and remove files of deleted rows: each has the places of one data file."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.added_deletes: list[DataFile] = []
+        self.removed_deletes: set[DataFile] = set()
+        self._read = self._parent_snapshot_id
+
+    def write_deletes(self, file: DataFile, deleted: str) -> DataFile:
+        """Write the deleted rows of a data file beside it. `deleted`: as `encode_places` has them."""
+        places = decode_places(deleted)
+        target = f"{file.file_path.removesuffix('.parquet')}-deletes-{self.snapshot_id}.parquet"
+        output = self._io.new_output(target)
+        paths = pa.repeat(pa.scalar(file.file_path), len(places))
+        rows = pa.Table.from_arrays([paths, places], schema=pa.schema(_FIELDS))
+        with output.create() as stream:
+            parquet.write_table(rows, cast(BinaryIO, stream), compression="zstd")
+        bounds = {_PATH: file.file_path.encode()}
+        found: DataFile = DataFile.from_args(
+            content=DataFileContent.POSITION_DELETES,
+            file_path=target,
+            file_format=FileFormat.PARQUET,
+            partition=file.partition,
+            record_count=len(places),
+            file_size_in_bytes=len(output),
+            lower_bounds=bounds,
+            upper_bounds=bounds,
+        )
+        found.spec_id = file.spec_id
+        return found
+
+    def _manifests(self) -> list[ManifestFile]:
+        manifests = super()._manifests()
+        if not self.added_deletes and not self.removed_deletes:
+            return manifests
+        if self._parent_snapshot_id != self._read:  # places are those in files of the snapshot that was read
+            raise ValidationException("another program has written to the table")
+        present = [manifest for manifest in manifests if manifest.content == ManifestContent.DELETES]
+        entries = [entry for manifest in present for entry in self.fetch_manifest_entry(manifest)]
+        metadata = self._transaction.table_metadata
+        given = metadata.spec(), self.schema(), self.new_manifest_output(), self.snapshot_id, self._compression
+        with _DeletesWriter(*given) as writer:
+            for file in self.added_deletes:
+                status = ManifestEntryStatus.ADDED
+                writer.add(ManifestEntry.from_args(status=status, snapshot_id=self.snapshot_id, data_file=file))
+            for entry in entries:
+                (writer.delete if entry.data_file in self.removed_deletes else writer.existing)(entry)
+        return [*(manifest for manifest in manifests if manifest not in present), writer.to_manifest_file()]
+
+    def _summary(self, snapshot_properties: dict[str, str] | None = None) -> Summary:
+        added, removed = self._added_data_files, self._deleted_data_files
+        self._added_data_files = [*added, *self.added_deletes]
+        self._deleted_data_files = removed | self.removed_deletes
+        try:
+            return super()._summary(snapshot_properties or {})
+        finally:
+            self._added_data_files, self._deleted_data_files = added, removed
