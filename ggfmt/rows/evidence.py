@@ -20,6 +20,7 @@ from ggfmt.arrow.arrays import narrow, non_null_values, numbered
 from ggfmt.columnar.images import differ
 from ggfmt.columnar.typed import differ_typed, typed_values
 from ggfmt.diagnostics.diagnostic import Span
+from ggfmt.rows.numbers import canonical_numbers
 from ggfmt.rows.operations import BASE_SEQ, DELETE, INSERT, shows_values
 from ggfmt.rows.results import RowCounts, TableQuery, places_of
 
@@ -149,10 +150,14 @@ class EvidenceFinder:
         """Return where values differ by type. Texts that are no values of the type do not count."""
         unlike = places_of(differ(narrow(values, pa.StringArray), narrow(others, pa.StringArray), (own, other)))
         type = self._table.types[name]
-        if not len(unlike) or pa.types.is_string(type):
+        is_text = pa.types.is_string(type)
+        if not len(unlike) or (is_text and name not in self._table.found):
             return unlike
-        texts = [values.take(own.take(unlike)), others.take(other.take(unlike))]
-        pairs = [typed_values(narrow(each, pa.StringArray), type) for each in texts]
+        texts = [narrow(values.take(own.take(unlike)), pa.StringArray)]
+        texts.append(narrow(others.take(other.take(unlike)), pa.StringArray))
+        if is_text:  # numbers that no other type has, some of them as an earlier run wrote them in another type
+            return unlike.filter(differ_typed(*map(canonical_numbers, texts)))
+        pairs = [typed_values(each, type) for each in texts]
         unfit = sorted({place for _, wrong in pairs for place in wrong})
         hits = differ_typed(pairs[0][0], pairs[1][0])
         hits = pc.and_not(hits, pc.is_in(numbered(len(unlike)), value_set=pa.array(unfit, _LONG)))

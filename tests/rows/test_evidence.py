@@ -266,6 +266,21 @@ def test_a_value_that_no_operation_has_set_in_an_earlier_run(
     assert document["tables"]["S.T"]["contradictions"] == found
 
 
+def test_numbers_that_an_earlier_run_wrote_in_another_type(tmp_path: Path) -> None:
+    """In the second run, the numbers need too many digits for a type of numbers."""
+    options: dict[str, Any] = {"master": "none", "checkpoint": tmp_path / "checkpoint"}
+    (tmp_path / "in").mkdir()
+    update = ("U", {"id": 1, "n": 1e-30}, {"id": 1, "n": 2})
+    wrong = ("U", {"id": 2, "n": 2}, {"id": 2, "n": 3})
+    inserts: list[Change] = [("I", None, {"id": 1, "n": 1e-30, "a": "x"}), ("I", None, {"id": 2, "n": 1, "a": "x"})]
+    runs: list[list[Change]] = [inserts, [("I", None, {"id": 3, "n": 1e30, "a": "x"}), update, wrong]]
+    for number, changes in enumerate(runs):
+        write(tmp_path / "in" / f"{number}.json", changes, pos=None)
+        document = ggfmt.consolidate(tmp_path / "in", tmp_path / "out", **options)
+        assert document["tables"]["S.T"]["contradictions"] == ({DIFFERS: 1} if number else {})
+    assert document["tables"]["S.T"]["columns"]["n"] == "string"
+
+
 @pytest.mark.parametrize("name", ["keys", "full"])
 def test_the_recorded_cases(name: str, tmp_path: Path) -> None:
     case = Path(__file__).resolve().parents[3] / "shared" / "data" / "cases" / "rows" / f"delete-insert-{name}.json"
