@@ -100,6 +100,7 @@ def staged_operations(
     }
     places = {name: place for place, name in enumerate(batch.table.column_names)}
     images: dict[str, tuple[_ImageParts, _ImageParts]] = {}
+    none = pa.repeat(_FALSE, count)
     for i, name in enumerate(table.columns):
         place = places.get(name)
         before = _parts(None if place is None else batch.before.columns[place], batch.before.exists, count)
@@ -111,7 +112,7 @@ def staged_operations(
             f"hb{i}": before.present,
             f"a{i}": after.values,
             f"ha{i}": after.present,
-            f"u{i}": pa.repeat(_FALSE, count) if unavailable is None else unavailable,
+            f"u{i}": none if unavailable is None else unavailable,
         }
     if table.key or not pc.equal(op, UPDATE).true_count:
         columns |= _keys(located, table, images, op, unfit)

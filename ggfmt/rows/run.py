@@ -85,6 +85,7 @@ __all__ = ["ConsolidationSettings", "execute"]
 STAGED_BYTES_PER_BYTE = 4  # of a file of rows
 MAX_GROWTH = 4  # times the buckets of a table, before all of it is written into more buckets
 MAX_LOGGED_TABLES = 20
+MAX_SHARED_BUCKETS = 8  # whose tasks share batches in memory; each of them looks at all keys
 _FINDING = "finding rows"  # a phase of its own
 
 log = logging.getLogger("ggfmt")
@@ -152,7 +153,7 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
             settings.types,
             buckets,
             in_process=isinstance(run.runner, InProcess),
-            cuts=bool(bases),  # else there are few buckets
+            cuts=bool(bases) or buckets > MAX_SHARED_BUCKETS,
             bases={name: replace(base, types=stored_types(base.types, settings.to)) for name, base in bases.items()},
             definitions=settings.definitions,
             quarantine=settings.quarantine,

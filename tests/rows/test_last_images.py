@@ -11,7 +11,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 import ggfmt
-from ggfmt.rows import answers
+from ggfmt.rows import answers, run, staging, units
 from ggfmt.rows.last_images import last_images
 
 
@@ -93,3 +93,38 @@ def test_a_value_that_does_not_fit_is_named_with_its_place(tmp_path: Path) -> No
     assert (diagnostic.code, diagnostic.span.field) == ("GG530", "B")
     assert diagnostic.span.position == changes[last]["pos"]
     assert diagnostic.span.offset == sum(map(len, lines[:last]))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_buckets_share_the_operations_in_memory(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    changes, _ = CASES[case]
+    source, divided = written(tmp_path / "in", changes), tmp_path / "divided"
+    expected = consolidated(source, tmp_path / "alone")
+    buckets: list[units.Bucket] = []
+
+    def noted(task: run.Task) -> run.Task:
+        def call(plan: units.TablePlan, bucket: units.Bucket, attempt: int) -> units.UnitResult:
+            buckets.append(bucket)
+            return task(plan, bucket, attempt)
+
+        return call
+
+    for task in (units.extract_linked, units.answer_bucket):
+        monkeypatch.setattr(run, task.__name__, noted(task))
+    for name in ("BUCKET_BYTES", "MAX_BUCKET_BYTES", "UNIT_BYTES"):
+        monkeypatch.setattr(staging, name, 1000)
+    for shared in (staging.MAX_BUCKETS, 0):
+        monkeypatch.setattr(run, "MAX_SHARED_BUCKETS", shared)
+        buckets.clear()
+        assert consolidated(source, tmp_path / f"{shared}") == expected
+        numbers = {part.bucket for bucket in buckets for part in bucket.parts}
+        assert len(buckets) > 1
+        assert (staging.EVERY in numbers) == (shared > 0)
+    first, second = changes[: len(changes) // 2], changes[len(changes) // 2 :]
+    if second[0]["pos"] > first[-1]["pos"]:  # else the second run refuses what comes late
+        monkeypatch.setattr(run, "MAX_SHARED_BUCKETS", staging.MAX_BUCKETS)
+        (source / "in.json").unlink()
+        for number, some in enumerate((first, second)):
+            (source / f"{number}.json").write_text("".join(f"{json.dumps(change)}\n" for change in some))
+            found = consolidated(source, divided, checkpoint=tmp_path / "seen")
+        assert found == expected
