@@ -21,9 +21,10 @@ from ggfmt.commit.names import counted, lake_directory, safe_name
 from ggfmt.commit.records import LAKE_MEMBER, MANIFEST
 from ggfmt.commit.store import FAILURES, Store, check_parts, hidden_part, is_worth_logging
 from ggfmt.commit.versions import present_version
-from ggfmt.comparison.database import Database, is_database
+from ggfmt.comparison.database import Database
 from ggfmt.comparison.files import AvroFile, ending_of, reading
 from ggfmt.comparison.sql_database import SqlDatabase, is_sql_database
+from ggfmt.database.postgresql import is_database
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.java.text import visible
 from ggfmt.location import Location

@@ -20,10 +20,10 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from ggfmt.comparison.database import READ_HELP, DatabaseConnection, shown_url
 from ggfmt.comparison.files import Columns
 from ggfmt.comparison.sql_values import JSON_TEXTS, Reading, mysql_reading, reading
 from ggfmt.comparison.values import storage_type
+from ggfmt.database.postgresql import READ_HELP, DatabaseConnection, shown_url
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, names_secret, without_credentials
 from ggfmt.model.table import join_name
 from ggfmt.reading.files import not_found

@@ -50,10 +50,11 @@ LAYERS["reading"] |= {"scratch", "signals", "unused_modules"}
 LAYERS["engine"] = LAYERS["reading"] | {"reading"}
 LAYERS["sinks"] = LAYERS["engine"] | {"engine", "version"}
 LAYERS["rowfiles"] = LAYERS["commit"] | {"commit"}
-LAYERS["comparison"] = LAYERS["sinks"] | {"rowfiles", "sinks", "summary"}
+LAYERS["database"] = LAYERS["rowfiles"] | {"rowfiles"}
+LAYERS["comparison"] = LAYERS["sinks"] | {"database", "rowfiles", "sinks", "summary"}
 LAYERS["doctor"] = {"diagnostics", "kafka", "kernels", "location", "spark", "version"}
 LAYERS["frames"] = LAYERS["sinks"] | {"sinks", "spark"}
-LAYERS["rows"] = (LAYERS["frames"] - {"sinks"}) | {"frames", "rowfiles"}
+LAYERS["rows"] = (LAYERS["frames"] - {"sinks"}) | {"database", "frames", "rowfiles"}
 LAYERS["render"] = LAYERS["comparison"] | {"comparison", "doctor", "docs", "logs", "signals"}
 LAYERS["commands"] = LAYERS["comparison"] | {"comparison", "frames", "spark", "rows"}
 LAYERS["cli"] = LAYERS["render"] | {"render", "commands", "spark", "logs", "out_of_memory"}
@@ -84,7 +85,7 @@ LIBRARIES: dict[str, set[str]] = {
         "formats.records.connect_avro",
     },
     "msgspec": {"columnar", "formats", "commit", "reading", "sinks", "definitions", "frames.stream", "rows.readers"},
-    "adbc_driver_postgresql": {"comparison.database"},
+    "adbc_driver_postgresql": {"database.postgresql"},
     "pymysql": {"comparison.sql_database"},
     "sqlalchemy": {"comparison.sql_database"},
     "confluent_kafka": {"kafka"},
@@ -104,7 +105,7 @@ LIBRARIES: dict[str, set[str]] = {
         "sinks",
         "frames",
     }
-    | {"spark.attached", "comparison", "rowfiles", "rows"},
+    | {"spark.attached", "comparison", "database", "rowfiles", "rows"},
 }
 
 # Folders of tests/ that mirror no package.

@@ -1,0 +1,1 @@
+"""Connections to databases: PostgreSQL by ADBC, and what is common to all."""
