@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ggfmt.cli import main
     from ggfmt.commands.conversion import Result
     from ggfmt.commands.functions import (
+        apply,
         changes,
         compare,
         consolidate,
@@ -50,6 +51,7 @@ __all__ = [
     "Span",
     "UsageError",
     "__version__",
+    "apply",
     "changes",
     "compare",
     "consolidate",
@@ -66,7 +68,7 @@ __all__ = [
 ]
 
 _ERRORS = ("Abend", "CommittedWithErrors", "ConfigurationError", "Diagnostic", "GgfmtError", "Span", "UsageError")
-_COMMANDS = ("compare", "consolidate", "convert", "lint", "preview", "schema")
+_COMMANDS = ("apply", "compare", "consolidate", "convert", "lint", "preview", "schema")
 _FUNCTIONS = (*_COMMANDS, "changes", "current", "history", "read", "register", "scan")
 _MODULES = {
     **dict.fromkeys(_FUNCTIONS, "ggfmt.commands.functions"),

@@ -25,7 +25,9 @@ from ggfmt.out_of_memory import is_out_of_memory
 
 # The commands in the order of the help, each with its module: a call imports that of its command alone.
 _MODULES = {
-    **dict.fromkeys(("run", "consolidate", "preview", "schema", "verify", "compare", "report"), "data_commands"),
+    **dict.fromkeys(
+        ("run", "consolidate", "apply", "preview", "schema", "verify", "compare", "report"), "data_commands"
+    ),
     "validate-config": "validate",
     **dict.fromkeys(("options", "explain", "init", "formats"), "reference"),
     "lsp": "validate",

@@ -14,6 +14,7 @@ import typer
 
 from ggfmt.cli.output import emit_warnings, interrupt_before_commit
 from ggfmt.commands import options
+from ggfmt.commands.application import ApplyRequest, run_application
 from ggfmt.commands.arguments import Properties, pairs
 from ggfmt.commands.comparison import CompareRequest, run_comparison
 from ggfmt.commands.consolidation import ConsolidateRequest, run_consolidation
@@ -131,6 +132,26 @@ def consolidate(request: ConsolidateRequest, progress: Annotated[bool | None, op
         manifest = run_consolidation(replace(request, progress=progress_callback))
     if manifest.get("rejects") or manifest.get("set_aside"):
         raise typer.Exit(4)
+
+
+def apply(request: ApplyRequest, progress: Annotated[bool | None, options.PROGRESS] = None) -> None:
+    """Apply change files to the tables of a PostgreSQL database.
+
+    `ggfmt apply changes/ postgresql://USER@HOST/DATABASE`
+
+    `ggfmt apply changes/ postgresql://USER@HOST/DATABASE --dry-run`
+
+    `ggfmt apply net --print-sql snowflake`
+
+    A run is one transaction. The database remembers which files were read, so that each is applied once.
+    """
+    from ggfmt.render.diagnostics import write_text
+    from ggfmt.render.progress import progress_bar
+
+    with progress_bar(progress) as progress_callback, interrupt_before_commit():
+        statements = run_application(replace(request, progress=progress_callback))
+    if request.dry_run or request.print_sql is not None:
+        write_text("".join(f"{statement}\n" for statement in statements), sys.stdout)
 
 
 def schema(

@@ -19,6 +19,7 @@ from ggfmt.summary import Summarized, Summary
 if TYPE_CHECKING:
     from ggfmt.model.table import TableDef
     from ggfmt.reading.progress import ProgressSnapshot
+    from ggfmt.rows.targets.postgresql_state import ApplyConnection
 
 RowFormat = Literal["parquet", "csv", "json", "orc", "avro", "delta", "iceberg"]
 RowMode = Literal["error", "overwrite"]
@@ -70,11 +71,8 @@ class ConsolidateRequest:
     key: Annotated[str | Sequence[str] | Mapping[str, Sequence[str]] | None, options.KEY, OldName("primary_keys")] = (
         None
     )
-    order: Annotated[RowOrder, Option(help="How to order operations.")] = "auto"
-    types: Annotated[
-        Mapping[str, str] | Sequence[str] | None,
-        Option("--type", metavar="TABLE.COLUMN=TYPE", help="The type of columns, such as `*.PRICE=string`."),
-    ] = None
+    order: Annotated[RowOrder, options.ORDER] = "auto"
+    types: Annotated[Mapping[str, str] | Sequence[str] | None, options.TYPES] = None
     strict: Annotated[bool, Option(panel="Checks", help="Stop if a row is unresolved.")] = False
     mode: Annotated[RowMode, options.MODE] = "error"
     input_format: Annotated[str, options.INPUT_FORMAT] = "auto"
@@ -126,9 +124,7 @@ class ConsolidateRequest:
         Option(metavar="BYTES", help="The approximate size of each file of rows, such as `64m`."),
         After("sort_by"),
     ] = None
-    starts_empty: Annotated[
-        bool, Option(help="Assume that the tables had no rows before the first operation in the input."), After("order")
-    ] = False
+    starts_empty: Annotated[bool, options.STARTS_EMPTY, After("order")] = False
     on_unfit: Annotated[
         OnUnfit,
         Option(panel="Checks", help="What to do with a value that does not fit its column type."),
@@ -165,7 +161,8 @@ class RowsManifest(Summarized, dict[str, Any]):
         return rows_summary(self, self.directory)
 
 
-def run_consolidation(request: ConsolidateRequest) -> RowsManifest:
+def run_consolidation(request: ConsolidateRequest, database: ApplyConnection | None = None) -> RowsManifest:
+    """Run a consolidation. `database`: its tables take the rows, and not the output directory."""
     from ggfmt.formats.api.reading import MAX_RECORD_BYTES
     from ggfmt.rows.query import RowQuery, query_error
     from ggfmt.rows.run import ConsolidationSettings, execute
@@ -214,6 +211,7 @@ def run_consolidation(request: ConsolidateRequest) -> RowsManifest:
             request.drop_columns,
             arguments.pairs(request.table_options, "`--table-option`", "`delta.logRetentionDuration=interval 30 days`"),
             arguments.check_choice("on_table_error", request.on_table_error, TableErrors),  # type: ignore[arg-type]
+            database,
         ),
         input_format=input_format,
         source=source,

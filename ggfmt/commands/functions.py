@@ -3,6 +3,7 @@
 from ggfmt import frames, rows
 from ggfmt.commands import inspection
 from ggfmt.commands.api import api_function
+from ggfmt.commands.application import ApplyRequest, run_application
 from ggfmt.commands.comparison import CompareRequest, run_comparison
 from ggfmt.commands.consolidation import ConsolidateRequest, run_consolidation
 from ggfmt.commands.conversion import ConvertRequest, run_conversion
@@ -10,6 +11,7 @@ from ggfmt.commands.declaration import python_function
 
 convert = api_function(python_function(ConvertRequest, run_conversion, "convert"), ConvertRequest)
 consolidate = api_function(python_function(ConsolidateRequest, run_consolidation, "consolidate"), ConsolidateRequest)
+apply = api_function(python_function(ApplyRequest, run_application, "apply"), ApplyRequest)
 compare = api_function(python_function(CompareRequest, run_comparison, "compare"), CompareRequest)
 preview = api_function(
     python_function(inspection.PreviewRequest, inspection.run_preview, "preview"), inspection.PreviewRequest

@@ -9,6 +9,9 @@ INPUTS = Argument(
     help="Files, directories or globs; .gz, .bz2, .xz and .zst are read. `-`: standard input. A topic of Kafka: "
     "`kafka://BROKER/TOPIC`.",
 )
+CHANGES_AND_DATABASE = Argument(
+    metavar="INPUT... DATABASE", help="Change files, as of `ggfmt consolidate`, and the URL of a PostgreSQL database."
+)
 CONFIG = Option(
     "-c", "--config", metavar="FILE", file=True, panel="Handlers", help="A GoldenGate handler file (Java properties)."
 )
@@ -86,6 +89,9 @@ MASK_KEY = Option(
 )
 ON_REJECT = Option(panel="Output", help="Stop at a bad record, or set it aside and go on.")
 KEY = Option(metavar="KEY", multiple=False, help="`ID` for all tables, or `S.A=ID;S.B=ID,LINE`.")
+ORDER = Option(help="How to order operations.")
+TYPES = Option("--type", metavar="TABLE.COLUMN=TYPE", help="The type of columns, such as `*.PRICE=string`.")
+STARTS_EMPTY = Option(help="Assume that the tables had no rows before the first operation in the input.")
 TABLE = Option(metavar="NAME", panel="Display", help="Only this table, in full or by the last part of its name.")
 JOB = Option(
     metavar="NAME",

@@ -199,13 +199,13 @@ class PostgreSQL(DatabaseConnection):
     def _described(self, error: Exception) -> tuple[str, str]:
         reason = str(error)
         reason = _STATE.sub("", reason.partition("[libpq] ")[2] or reason)
+        reason = reason.partition("ERROR: ")[2] or reason  # the query, which may have several lines, is before it
         reason = " ".join(reason.split("\n", 1)[0].split())
         if reason.startswith("Failed to connect: "):
             reason = reason.removeprefix("Failed to connect: ")
             known = _SAFE_MESSAGES.match(reason)
             what = self._masked(reason) if known else "the client library does not accept the URL"
             return f"cannot connect to {self._place}: {what}", _connection_help(reason)
-        reason = reason.partition("ERROR: ")[2] or reason
         return f"the database {self._place} reports: {self._masked(reason)[:300].strip()}", self.help
 
 

@@ -33,6 +33,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         ),
         "How to load": (
             "consolidate-rows compare-rows load-parquet load-delta load-iceberg load-snowflake load-a-database"
+            " apply-to-postgresql"
         ),
         "How to run": (
             "run-on-a-cluster run-on-emr run-on-databricks run-on-kubernetes use-python use-dataframes "

@@ -121,8 +121,8 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
         settings = self.settings
         output = RowsDirectory(opened(settings.output, "the output"))
         self.output = output.root
-        self.outputs, self.targets = [output], [output]
         self.target = make_target(settings.to, output, settings.target)
+        self.outputs, self.targets = [output], [self.target.owner]
         self.target.check(settings.query, settings.checkpoint is not None)
 
     def open(self, run: Run) -> None:
@@ -173,6 +173,7 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
         run.check_selection({*staged.staged, *staged.skipped})
         self._warn_of_names()
         self._take_up()
+        self.target.staged = staged
         run.tracker.start_phase(_FINDING)
         self.results = self._results(run.runner)
         self._refuse_unresolved(self.results)
@@ -249,8 +250,9 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
         return [one.result if one.result.aside is not None else one.finished() for one in every]
 
     def _refuse_unresolved(self, results: Sequence[TableResult]) -> None:
-        """Raises: Abend with `--strict`: GG570 if something is unresolved, GG566 if operations contradict rows."""
-        if not self.settings.strict:
+        """Raises: Abend GG570 if something is unresolved, with `--strict` or a target that does not keep it; with
+        `--strict` GG566 if operations contradict rows."""
+        if not self.settings.strict and self.target.keeps_unresolved:
             return
         rows = sum(result.counts.states[UNRESOLVED] for result in results)
         places = [
@@ -259,14 +261,16 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
         if rows or places:
             message = f"{counted(rows, 'row') if rows else 'an operation'} cannot be resolved"
             help = "nothing was committed; to write all unresolved operations to `_unresolved`, run without `--strict`"
-            raise Abend(Diagnostic("GG570", message, Span(file=self.settings.output), help), *places[:3])
+            if not self.target.keeps_unresolved:
+                help = "nothing was changed; load the rows from before the changes first, or give the missing files"
+            raise Abend(Diagnostic("GG570", message, Span(file=self.target.shown), help), *places[:3])
         wrong = sum(result.counts.contradictions.total() for result in results)
-        if wrong:
+        if wrong and self.settings.strict:
             found = [Diagnostic("GG566", what, place) for one in results for what, place in one.counts.contradicting]
             verb = "contradicts its row" if wrong == 1 else "contradict their rows"
             help = "nothing was committed; check that no file is missing, or run without `--strict`"
             message = f"{counted(wrong, 'operation')} {verb}"
-            raise Abend(Diagnostic("GG566", message, Span(file=self.settings.output), help), *found[:3])
+            raise Abend(Diagnostic("GG566", message, Span(file=self.target.shown), help), *found[:3])
 
 
 Task = Callable[[TablePlan, Any, int], UnitResult]

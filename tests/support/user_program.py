@@ -57,6 +57,10 @@ def look(source: Path, one: Path, other: Path) -> Iterator[str]:
     for handler in ggfmt.preview(source, to="json", count=2).handlers:
         yield from (table.table for table in handler.tables)
     yield from (f"{file.name} {len(file.content)}" for file in ggfmt.schema(source, kind="json"))
+    try:
+        yield from ggfmt.apply(source)
+    except ggfmt.UsageError as error:  # no database
+        yield from map(told, error.diagnostics)
     yield from map(told, ggfmt.lint(text="gg.handlerlist=h\ngg.handler.h.type=hdfs\ngg.handler.h.format=jsn\n"))
 
 

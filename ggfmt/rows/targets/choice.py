@@ -15,6 +15,10 @@ _LIBRARIES = {"delta": "deltalake", "iceberg": "pyiceberg"}
 
 def make_target(to: str, output: RowsDirectory, options: TargetOptions) -> RowTarget:
     """Return the target of the word of `--to`. Raises: UsageError GG555 if its library is not installed."""
+    if options.database is not None:
+        from ggfmt.rows.targets.postgresql import PostgreSQLTarget
+
+        return PostgreSQLTarget(output, to, options.database)
     library = _LIBRARIES.get(to)
     if library is None:
         return FileTarget(output, to, options)

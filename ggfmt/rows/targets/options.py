@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ggfmt.options.value_types import ForeignCommits, Keys, TableErrors
+
+if TYPE_CHECKING:
+    from ggfmt.rows.targets.postgresql_state import ApplyConnection
 
 
 @dataclass(frozen=True)
@@ -26,3 +30,4 @@ class TargetOptions:
     drop_columns: bool = False
     table_options: tuple[tuple[str, str], ...] = ()
     on_table_error: TableErrors = "stop"
+    database: ApplyConnection | None = None  # the rows go to its tables, whatever `to` is

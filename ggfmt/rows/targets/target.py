@@ -11,6 +11,7 @@ from ggfmt.commit.journal import read_document
 from ggfmt.commit.names import folded
 from ggfmt.commit.records import CONSOLIDATION_MEMBER, MANIFEST, SET_ASIDE_MEMBER, as_bytes, run_file
 from ggfmt.location import Location
+from ggfmt.reading.checkpoint import OutputTarget
 from ggfmt.reading.tasks import StagedFile
 from ggfmt.rows.base import BaseSnapshot, BaseTable, read_base
 from ggfmt.rows.kept import KEPT_DIRECTORY
@@ -19,6 +20,7 @@ from ggfmt.rows.manifest import PreviousResult, PublishedFile, TableResult
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import RowQuery, query_error
 from ggfmt.rows.results import TableQuery
+from ggfmt.rows.staging import StagedInput
 
 MIN_DIGITS = 5  # of the number of a file
 
@@ -34,13 +36,20 @@ class RowTarget(ABC):
     previous  the result that the run merges into; None if the run writes a new one
     rejects   files of records that could not be read, which `publish` makes visible
     inputs    what this run has read, as the checkpoint records it; None without a checkpoint
+    staged    the operations of the run, before `prepare`
+    owner     what a checkpoint belongs to; `shown`: the target for people
+    keeps_unresolved  whether unresolved operations are a part of the result; otherwise they stop the run
     unfinished  what a run that was cut off has read, as the checkpoint records it, if this run has to end it first
     """
 
     suffix: str
+    staged: StagedInput
+    keeps_unresolved = True
 
     def __init__(self, output: RowsDirectory, to: str) -> None:
         self.output, self.to = output, to
+        self.owner: OutputTarget = output
+        self.shown = output.root.shown
         self.previous: PreviousResult | None = None
         self.unfinished: Sequence[Any] | None = None
         self.rejects: Sequence[StagedFile] = ()

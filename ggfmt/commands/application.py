@@ -1,0 +1,112 @@
+"""`ggfmt.apply`: what `ggfmt apply` does, for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from pathlib import Path as LocalPath
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from ggfmt.commands import arguments, options
+from ggfmt.commands.arguments import Path, Paths, Properties
+from ggfmt.commands.consolidation import ConsolidateRequest, run_consolidation
+from ggfmt.commands.declaration import Option, PythonOnly, parameters
+from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError, UsageError
+from ggfmt.options.value_types import RowOrder
+
+if TYPE_CHECKING:
+    from ggfmt.model.table import TableDef
+    from ggfmt.reading.progress import ProgressSnapshot
+
+Dialect = Literal["snowflake", "bigquery", "databricks"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ApplyRequest:
+    """Applies change files to the tables of a PostgreSQL database, as `ggfmt apply` does.
+
+    The arguments are the options of `ggfmt apply`; those that `ggfmt.consolidate` has too are as there. `inputs` may
+    have the URL of the database as its last one, as on the command line.
+
+    The statements of the run, as SQL.
+
+    Raises UsageError for what makes no sense and for tables that do not fit the changes, and Abend where the data or
+    the database prevents the run. Nothing was changed then.
+    """
+
+    inputs: Annotated[Path | Sequence[Path], options.CHANGES_AND_DATABASE]
+    database: Annotated[str | None, PythonOnly()] = None
+    stream: Annotated[
+        str, Option(metavar="NAME", panel="Output", help="The name under which the database remembers what was read.")
+    ] = "default"
+    settle: Annotated[
+        float | None,
+        Option(
+            metavar="SECONDS", min=0, panel="Input", help="Skip files that were just written to, and all after them."
+        ),
+    ] = None
+    key: Annotated[str | Sequence[str] | Mapping[str, Sequence[str]] | None, options.KEY] = None
+    order: Annotated[RowOrder, options.ORDER] = "auto"
+    starts_empty: Annotated[bool, options.STARTS_EMPTY] = False
+    types: Annotated[Mapping[str, str] | Sequence[str] | None, options.TYPES] = None
+    strict: Annotated[bool, Option(panel="Checks", help="Stop if operations contradict the rows.")] = False
+    dry_run: Annotated[bool, Option(panel="Checks", help="Print the SQL of the run, and roll it back.")] = False
+    print_sql: Annotated[
+        Dialect | None,
+        Option(
+            panel="Output",
+            metavar="snowflake|bigquery|databricks",
+            help="Only print SQL for an INPUT of `consolidate --changes`; without DATABASE.",
+        ),
+    ] = None
+    input_format: Annotated[str, options.INPUT_FORMAT] = "auto"
+    input_config: Annotated[Path | None, options.INPUT_CONFIG] = None
+    input_options: Annotated[Properties, options.INPUT_OPTIONS] = None
+    schema_registry: Annotated[Path | None, options.SCHEMA_REGISTRY] = None
+    definitions: Annotated[Mapping[str, TableDef] | Paths, options.DEFINITIONS] = None
+    table: Annotated[str | Sequence[str] | None, options.TABLES] = None
+    exclude: Annotated[str | Sequence[str] | None, options.EXCLUDE] = None
+    max_record: Annotated[int | str | None, options.MAX_RECORD] = None
+    _: KW_ONLY
+    producer_config: Annotated[Path | None, options.PRODUCER_CONFIG] = None
+    staging: Annotated[Path | None, options.STAGING] = None
+    progress: Annotated[Callable[[ProgressSnapshot], None] | None, PythonOnly()] = None
+
+
+def run_application(request: ApplyRequest) -> list[str]:
+    from ggfmt.database.postgresql import is_database
+    from ggfmt.rows.targets.postgresql_state import CHECKPOINT, OUTPUT, ApplyConnection
+    from ggfmt.scratch import Scratch, remove_abandoned
+
+    inputs = arguments.texts(request.inputs)
+    if request.print_sql is not None:
+        from ggfmt.rows.merge_sql import merge_statements
+
+        dialect = arguments.check_choice("print_sql", request.print_sql, Dialect)
+        return [statement for given in inputs for statement in merge_statements(given, dialect)]
+    url = request.database if request.database is not None else inputs.pop()
+    if not is_database(url) or not inputs:
+        help = "for example `ggfmt apply changes/ postgresql://HOST/DATABASE`"
+        raise UsageError(Diagnostic("GG580", "give change files, and last the URL of a PostgreSQL database", help=help))
+    shared = {each.name for each in parameters(ConsolidateRequest)} & {each.name for each in parameters(ApplyRequest)}
+    given: dict[str, Any] = {name: getattr(request, name) for name in shared}
+    remove_abandoned()
+    with Scratch() as scratch:
+        database = ApplyConnection(url, request.stream, request.dry_run)
+        try:
+            database.restore(scratch)
+            places = {"output": scratch / OUTPUT, "checkpoint": scratch / CHECKPOINT}
+            run_consolidation(ConsolidateRequest(**{**given, **places, "inputs": inputs}, master="none"), database)
+        except GgfmtError as error:
+            raise type(error)(*(_placed(each, scratch, database.shown) for each in error.diagnostics)) from None
+        finally:
+            database.close()
+    return database.statements
+
+
+def _placed(diagnostic: Diagnostic, scratch: LocalPath, shown: str) -> Diagnostic:
+    """Return a diagnostic with the database in place of the directory of the run, which is gone."""
+    span = diagnostic.span
+    if span is None or not (span.file or "").startswith(str(scratch)):
+        return diagnostic
+    return replace(diagnostic, span=replace(span, file=shown))

@@ -1,0 +1,121 @@
+"""The one connection of a run of `ggfmt apply`, and the state of a stream in the database.
+
+The manifest, the checkpoint and the operations for later runs are files to the engine, and rows of the table
+`ggfmt_state` to the database.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from ggfmt.commit.journal import STAGING, is_below
+from ggfmt.commit.locking import LOCK
+from ggfmt.commit.names import SUCCESS_FILE, counted
+from ggfmt.database.postgresql import PostgreSQL
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.frames.column_types import TEXT
+
+STATE = "ggfmt_state"
+OUTPUT, CHECKPOINT = "output", "checkpoint"  # the directories of the engine
+_MIN_VERSION = 150000  # the first one with MERGE
+_SETTINGS = (
+    "set transaction isolation level read committed",  # what other runs have committed is seen once they are locked out
+    "set local standard_conforming_strings = on",
+    "set local idle_in_transaction_session_timeout = 0",
+)
+_VALUE = re.compile(r': ".*|(?:value )?".*" (?=is out of range)')  # in messages of the server
+
+
+def _literal(text: str) -> str:
+    doubled = text.replace("'", "''")
+    return f"'{doubled}'"
+
+
+class ApplyConnection(PostgreSQL):
+    """A connection for a run, in the one transaction of the run.
+
+    stream   the name of the state: runs of one stream follow each other
+    dry_run  the transaction is not committed; `statements` has what it did
+
+    Raises: as `PostgreSQL`; UsageError GG501 while another run of the stream goes on, GG596 for an old server.
+    """
+
+    help = "nothing was changed; look at the table in the database, and run again"
+
+    def __init__(self, url: str, stream: str, dry_run: bool) -> None:
+        self.stream, self.dry_run = stream, dry_run
+        self.statements: list[str] = []
+        self._restored: dict[str, bytes] = {}
+        super().__init__(url, _SETTINGS)
+
+    def _start(self) -> None:
+        if self.value("select current_setting('server_version_num')::int") < _MIN_VERSION:
+            message = "`ggfmt apply` needs PostgreSQL 15 or later, which has MERGE"
+            raise UsageError(Diagnostic("GG596", message, Span(file=self.shown), "use a later server"))
+        name = _literal(f"ggfmt apply {self.stream}")
+        if not self.value(f"select pg_try_advisory_xact_lock(hashtextextended({name}, 0))"):
+            message = f"another run is applying changes of the stream `{self.stream}`"
+            raise UsageError(Diagnostic("GG501", message, Span(file=self.shown), "wait until that run ends"))
+
+    def value(self, sql: str) -> Any:
+        return next(self.rows(sql))[0]
+
+    def execute(self, sql: str, table: str | None = None) -> int:
+        """Execute a statement, and return the number of its rows."""
+        self.statements.append(f"{sql};")
+        with self.errors(table), self._connection.cursor() as cursor:
+            cursor.execute(sql)
+            return int(cursor.rowcount)
+
+    def copy(self, name: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch], table: str | None = None) -> None:
+        """Copy rows into a new temporary table, and gather its statistics."""
+        with self.errors(table), self._connection.cursor() as cursor:
+            reader = pa.RecordBatchReader.from_batches(schema, batches)
+            rows = cursor.adbc_ingest(name, reader, mode="create", temporary=True)
+        columns = ", ".join(f"{field.name} {'text' if field.type == TEXT else 'bytea'}" for field in schema)
+        copy = f"copy {name} from stdin; -- {counted(rows, 'row')}"
+        self.statements += [f"create temporary table {name} ({columns});", copy]
+        self.execute(f"analyze {name}")
+
+    # The state
+
+    def restore(self, directory: Path) -> None:
+        """Write the files of the state into a directory."""
+        if self.value(f"select to_regclass('{STATE}') is null"):
+            return
+        for name, content in self.rows(f"select name, content from {STATE} where stream = {_literal(self.stream)}"):
+            assert is_below(name)
+            file = directory / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+            self._restored[name] = content
+
+    def save(self, directory: Path) -> None:
+        """Replace the state by the files in a directory, and commit."""
+        found = {path.relative_to(directory).as_posix(): path for path in directory.rglob("*") if path.is_file()}
+        own = (f"{place}/{name}" for place in (OUTPUT, CHECKPOINT) for name in (LOCK, f"{STAGING}/", SUCCESS_FILE))
+        others = ("owner", *own)
+        contents = {name: path.read_bytes() for name, path in found.items() if not name.startswith(others)}
+        changed = {name: content for name, content in contents.items() if self._restored.get(name) != content}
+        if self.value(f"select to_regclass('{STATE}') is null"):
+            self.execute(
+                f"create table {STATE} (stream text, name text, content bytea not null, primary key (stream, name))"
+            )
+        gone = sorted(changed.keys() | self._restored.keys() - contents.keys())
+        names = ", ".join(map(_literal, gone))
+        self.execute(f"delete from {STATE} where stream = {_literal(self.stream)} and name in ({names})")
+        rows = pa.RecordBatch.from_pydict({"name": [*changed], "content": [*changed.values()]})
+        self.copy(f"{STATE}_new", rows.schema, [rows])
+        self.execute(f"insert into {STATE} select {_literal(self.stream)}, name, content from {STATE}_new")
+        self.help = "the commit may have taken place; run again, which continues after the last commit"
+        with self.errors():
+            self._connection.commit()
+
+    def _described(self, error: Exception) -> tuple[str, str]:
+        message, help = super()._described(error)
+        return _VALUE.sub("", message), help  # the values of rows stay out of logs
