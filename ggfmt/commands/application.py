@@ -66,6 +66,9 @@ class ApplyRequest:
     definitions: Annotated[Mapping[str, TableDef] | Paths, options.DEFINITIONS] = None
     table: Annotated[str | Sequence[str] | None, options.TABLES] = None
     exclude: Annotated[str | Sequence[str] | None, options.EXCLUDE] = None
+    columns: Annotated[str | Mapping[str, Sequence[str]] | None, options.COLUMNS] = None
+    mask: Annotated[Mapping[str, str] | str | Sequence[str] | None, options.MASK] = None
+    mask_key: Annotated[Path | None, options.MASK_KEY] = None
     max_record: Annotated[int | str | None, options.MAX_RECORD] = None
     _: KW_ONLY
     producer_config: Annotated[Path | None, options.PRODUCER_CONFIG] = None

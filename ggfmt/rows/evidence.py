@@ -18,9 +18,9 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import narrow, non_null_values, numbered
 from ggfmt.columnar.images import differ
+from ggfmt.columnar.strings import canonical_numbers
 from ggfmt.columnar.typed import differ_typed, typed_values
 from ggfmt.diagnostics.diagnostic import Span
-from ggfmt.rows.numbers import canonical_numbers
 from ggfmt.rows.operations import BASE_SEQ, DELETE, INSERT, shows_values
 from ggfmt.rows.results import RowCounts, TableQuery, places_of
 
