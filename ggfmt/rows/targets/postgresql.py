@@ -195,6 +195,7 @@ class PostgreSQLTarget(RowTarget):
         database.execute("set constraints all deferred")  # those that are deferrable
         for result in results:
             self._change(result)
+        database.execute("set constraints all immediate")  # an error now, and not at COMMIT
         parts = {} if self.previous is None else self.previous.last_parts()
         published = [file for result in results for file in self.operation_files(result, parts)]
         document, stale = self._with_others(describe(published), results)

@@ -201,7 +201,7 @@ class TargetTable:
 
     def read_touched(self) -> str:
         """Return the query of the present rows, with the keys as the source writes them."""
-        names = {i: f"k.k{j}" for j, i in enumerate(self.key)}
+        names = {i: f"k.k{j}" for j, i in enumerate(self.key) if not pa.types.is_binary(self.columns[i].type)}
         texts = ", ".join(
             f'{names[i] if i in names else column.text("t")} as "{i}"' for i, column in enumerate(self.columns)
         )

@@ -266,6 +266,44 @@ def test_values_of_all_types_come_back_exactly(target: Target, made: str) -> Non
 
 
 @pytest.mark.parametrize(
+    ("type", "value"),
+    [
+        ("int64", 5),
+        ("string", "ä' \\"),
+        ("double", 0.1),
+        ("boolean", False),
+        ("bytes", "AQAC"),
+        (f"int32 {DEBEZIUM}Date", 18262),
+        (f"int64 {DEBEZIUM}MicroTimestamp", 1577934245500000),
+        (f"string {DEBEZIUM}ZonedTimestamp", ZONED),
+        (f"int64 {DEBEZIUM}MicroTime", 11045500000),
+        ("string io.debezium.data.Uuid", UUID),
+    ],
+)
+def test_keys_of_all_types_find_their_rows(target: Target, type: str, value: Any) -> None:
+    columns = [field("id", *type.split(), optional=False), field("n", "string"), field("v", "string")]
+
+    def applied(op: str, before: Any, after: Any) -> list[tuple[str | None, ...]]:
+        target.apply([wrapped(event(op, before, after), *columns)], key="id")
+        return target.rows("select n, v from t")
+
+    assert applied("c", None, {"id": value, "n": "a", "v": "v"}) == [("a", "v")]
+    assert applied("u", None, {"id": value, "n": "b"}) == [("b", "v")]
+    assert applied("d", {"id": value}, None) == []
+
+
+def test_numbers_of_the_database_and_of_later_files_may_have_more_digits(target: Target) -> None:
+    target.server.run("create schema gg; create table gg.a (id numeric primary key, n numeric, v numeric)")
+    target.server.run("insert into gg.a values (1, 12345678901234567890.123, 'NaN'), (2, 1, 2)")
+    target.apply([change("U", 1, after={"ID": 2, "N": 3}), change("U", 1, after={"ID": 1, "V": 7})])
+    target.apply([change("U", 2, after={"ID": 2, "V": 0.000000001})])
+    assert target.rows("select id, trim_scale(n), trim_scale(v) from gg.a order by id") == [
+        ("1", "12345678901234567890.123", "7"),
+        ("2", "3", "0.000000001"),
+    ]
+
+
+@pytest.mark.parametrize(
     ("type", "value", "given"),
     [
         ("numeric(5,2)", "1.005", "string"),
@@ -332,6 +370,23 @@ def test_different_keys_that_are_one_in_the_database_are_refused(target: Target)
     )
     with refused("GG596", "one key"):
         target.apply([change("I", 1, after=row("a")), change("D", 2, before={"ID": "A"})])
+
+
+def test_constraints_of_the_database_stop_the_run(target: Target) -> None:
+    target.server.run(
+        "create schema gg; create table gg.p (id text primary key); create table gg.a (id text primary key,"
+        " n text references gg.p deferrable, v text unique deferrable)"
+    )
+    lines = [change("I", 1, after=row("1", "p", "x")), change("I", 2, "GG.P", after={"ID": "p"})]
+    target.apply([*lines, change("I", 3, after=row("2", "p", "y"))])
+    target.apply([change("U", 4, after=row("1", "p", "y")), change("U", 4, after=row("2", "p", "x"))])
+    for wrong in (row("3", "absent", "z"), row("3", "p", "y")):
+        with refused("GG588", "violates"):
+            target.apply([change("I", 5, after=wrong)])
+        (target.directory / "changes" / "0002.json").unlink()
+    with refused("GG588", "0x00"):
+        target.apply([change("I", 5, after=row("3", "p", "\0"))])
+    assert target.rows("select id, v from gg.a order by id") == [("1", "y"), ("2", "x")]
 
 
 # Runs
