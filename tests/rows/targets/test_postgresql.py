@@ -297,7 +297,7 @@ def test_numbers_of_the_database_and_of_later_files_may_have_more_digits(target:
     target.server.run("insert into gg.a values (1, 12345678901234567890.123, 'NaN'), (2, 1, 2)")
     target.apply([change("U", 1, after={"ID": 2, "N": 3}), change("U", 1, after={"ID": 1, "V": 7})])
     target.apply([change("U", 2, after={"ID": 2, "V": 0.000000001})])
-    assert target.rows("select id, trim_scale(n), trim_scale(v) from gg.a order by id") == [
+    assert target.rows("select id, trim_scale(n) as n, trim_scale(v) as v from gg.a order by id") == [
         ("1", "12345678901234567890.123", "7"),
         ("2", "3", "0.000000001"),
     ]
