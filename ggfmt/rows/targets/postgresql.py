@@ -9,6 +9,7 @@ import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -149,8 +150,10 @@ class PostgreSQLTarget(RowTarget):
     def _clear_returned(self, table: RowTable, made: TargetTable) -> None:
         """Empty columns that the source has dropped and added again: the table has their old values."""
         entry = self._known.get(table.name, {})
-        earlier = {name for epoch in table.epochs for name in epoch.columns} | {*entry.get("columns", ())}
-        gone = {*entry.get("dropped", ()), *(name for name in earlier if None in table.arrivals(name)[1:])}
+        earlier, gone = {*entry.get("columns", ())}, {*entry.get("dropped", ())}
+        for epoch in table.epochs:
+            gone |= earlier - {*epoch.columns}
+            earlier |= {*epoch.columns}
         for column in made.columns:
             if column.source in gone and column.there.filled != "s":
                 self._database.execute(f"update {made.shown} set {column.name} = null", table.name)
@@ -162,8 +165,7 @@ class PostgreSQLTarget(RowTarget):
             complete = bool(database.value(f"select exists (select from {made.shown})"))
             base = replace(base, complete=complete)
         kept = None if self.previous is None else self.previous.kept(table.name, table, self.output.root)
-        batches = [] if kept is None else [kept.batch]
-        touched = _touched(table, [*load(staged.parts), *batches])
+        touched = _touched(table, chain(load(staged.parts), [] if kept is None else [kept.batch]))
         database.copy(made.touched, touched.schema, touched.to_batches(), table.name)
         database.execute(made.make_keys(), table.name)
         if database.value(made.equal_keys()):

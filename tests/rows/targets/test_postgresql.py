@@ -121,11 +121,37 @@ def test_keys_are_swapped_also_against_rows_that_only_the_database_has(target: T
     ]
 
 
-def test_columns_come_go_and_come_again(target: Target) -> None:
-    def definition(number: int, *columns: str) -> dict[str, Any]:
-        told = {name: {"type": "string", "null": True, "key": name == "ID"} for name in columns}
-        return {"op_type": "OBJECT_METADATA", "qual_table": "GG.A", "columns": told}
+def definition(number: int, *columns: str) -> dict[str, Any]:
+    told = {name: {"type": "string", "null": True, "key": name == "ID"} for name in columns}
+    return {"op_type": "OBJECT_METADATA", "qual_table": "GG.A", "columns": told}
 
+
+def test_a_column_that_the_database_has_first_keeps_its_values(target: Target) -> None:
+    target.server.run("create schema gg; create table gg.a (id text primary key, n text, v text, w text)")
+    target.server.run("insert into gg.a values ('1', 'a', 'v', 'w')")
+    first = [definition(0, "ID", "N"), change("U", 1, after=row("1", "b"))]
+    added = [
+        definition(0, "ID", "N", "W"),
+        definition(0, "ID", "N", "W", "V"),
+        change("I", 2, after=row("2", "c", "d")),
+    ]
+    target.apply([*first, *added])
+    assert target.rows("select v from gg.a order by id")[1:] == [("d",)]
+    target.server.run("insert into gg.a values ('9', 'a', 'kept', 'w')")
+    target.apply([definition(0, "ID", "N"), definition(0, "ID", "N", "X"), change("I", 3, after={"ID": "3", "X": "x"})])
+    target.server.run("alter table gg.a add y text default 'y'")
+    target.apply(
+        [
+            definition(0, "ID"),
+            definition(0, "ID", "X"),
+            definition(0, "ID", "X", "Y"),
+            change("D", 4, before={"ID": "3"}),
+        ]
+    )
+    assert target.rows("select id, v, x, y from gg.a where id = '9'") == [("9", "kept", None, "y")]
+
+
+def test_columns_come_go_and_come_again(target: Target) -> None:
     target.apply([definition(0, "ID", "N"), change("I", 1, after=row("1", "a")), change("I", 1, after=row("2", "b"))])
     target.apply([definition(0, "ID", "N", "V"), change("U", 3, after=row("1", "c", "v"))])
     assert target.rows("select id, n, v from gg.a order by id") == [("1", "c", "v"), ("2", "b", None)]
