@@ -8,7 +8,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,8 +41,8 @@ class Server:
 
 
 @contextmanager
-def server() -> Iterator[Server]:
-    """A server that is started here, and gone in the end."""
+def server(more: Sequence[str] = ("--skip-log-bin",)) -> Iterator[Server]:
+    """A server that is started here, and gone in the end. `more`: options of it."""
     home = Path(tempfile.mkdtemp(prefix="ggfmt-mariadb-"))
     user = "mysql" if os.geteuid() == 0 else os.environ.get("USER", "")
     try:
@@ -59,7 +59,7 @@ def server() -> Iterator[Server]:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port: int = probe.getsockname()[1]
-        options = [f"--socket={home}/socket", f"--port={port}", "--bind-address=127.0.0.1", "--skip-log-bin"]
+        options = [f"--socket={home}/socket", f"--port={port}", "--bind-address=127.0.0.1", *more]
         with (home / "log").open("wb") as log:
             words = [str(_program("mariadbd")), "--no-defaults", *data, *options]
             process = subprocess.Popen(words, stdout=log, stderr=log)
