@@ -146,7 +146,7 @@ def _table(result: TableResult) -> dict[str, Any]:
         "marks": list(query.metadata_columns),
         "operations": dict(sorted(stats.operations.items())),
         "order": str(result.query.ordering),
-        "rows": counts.states[CURRENT],
+        "rows": counts.states[CURRENT] - counts.present,  # as of new files, less the rows deleted in others
         "deleted": counts.states[DELETED] if DELETED in query.keep else None,
         "unresolved": counts.states[UNRESOLVED],
         "defaults": counts.defaults.total() + counts.added.total(),

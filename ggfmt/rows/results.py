@@ -135,6 +135,7 @@ class RowCounts:
     # counts of operations that contradict their rows, by what is wrong; `contradicting` has some places
     contradictions: Counter[str] = field(default_factory=Counter)
     contradicting: list[tuple[str, Span]] = field(default_factory=list)
+    present: int = 0  # current rows that a file of the base has, and rows that are deleted there
     timed: int = 0  # number of operations whose transaction is known by their time alone, where this matters
     last_positions: list[str] = field(default_factory=list)  # of some of the operations each, if positions order them
 

@@ -339,7 +339,9 @@ def _merged(
         return chain.from_iterable(_unchanged(rows, mask, query, result) for _, rows, mask in every)
 
     before = {file: _BaseRows() for file in bucket.base_files}
-    held, memory = [], MemoryBudget(MAX_HELD_BYTES)
+    # Rows at the keys of kept operations alone are rarely written.
+    writes = bucket.results or any(pc.any(pc.greater_equal(batch["seq"], 0)).as_py() for batch in operations)
+    held, memory = [], MemoryBudget(MAX_HELD_BYTES if writes and not plan.layout.deletes else 0)
     for file, rows, mask in read(bucket.base_files):
         before[file].add(rows, mask)
         if memory.take(rows.nbytes):
@@ -353,27 +355,34 @@ def _merged(
     )
     if not any(mask.true_count for mask in _different(touched_rows, after, query)):
         result.replaced = ()
-        result.counts.states[CURRENT] -= len(after)
+        result.counts.present += len(after)
         return None
-    if plan.layout.deletes:
-        main = max(before, key=lambda file: before[file].count)
-        gone, new = _different(before[main].touched, after, query)
-        deleted = decode_places(main.deleted)
-        size = before[main].count + len(deleted)
-        others_count = sum(rows.count for file, rows in before.items() if file != main)
-        if MIN_MARKED * (len(deleted) + gone.true_count + others_count + new.true_count) <= size:
-            if gone.true_count:
-                places = before[main].places.filter(gone)
-                if len(deleted):
-                    every = numbered(size)
-                    places = every.filter(pc.invert(pc.is_in(every, value_set=deleted))).take(places)
-                encoded = encode_places(pa.concat_arrays([deleted, places]))
-                result.shortened.append(ShortenedFile(main, encoded, before[main].count - len(places)))
-            result.counts.states[CURRENT] -= len(after) - new.true_count + gone.true_count
-            result.replaced = [file for file in bucket.base_files if file != main]
-            written = chain(unchanged(read(result.replaced)), [after.filter(new)])
-            return written if result.replaced or new.true_count else None
-    return chain(unchanged(held if memory.left >= 0 else read(bucket.base_files)), [after])
+    new = _beside(before, after, query, result) if plan.layout.deletes else None
+    if new is None:
+        return chain(unchanged(held if memory.left >= 0 else read(bucket.base_files)), [after])
+    return chain(unchanged(read(result.replaced)), [new]) if result.replaced or len(new) else None
+
+
+def _beside(
+    before: Mapping[BaseFile, _BaseRows], after: pa.RecordBatch, query: TableQuery, result: UnitResult
+) -> pa.RecordBatch | None:
+    """Mark rows of the largest file as deleted. Return the rows that another file has in place of them and of all
+    other files; None if too many rows of the file are not there any more."""
+    main = max(before, key=lambda file: before[file].count)
+    own, deleted = before[main], decode_places(main.deleted)
+    size = own.count + len(deleted)
+    gone, is_new = _different(own.touched, after, query)
+    others = sum(rows.count for rows in before.values()) - own.count
+    if MIN_MARKED * (len(deleted) + gone.true_count + others + is_new.true_count) > size:
+        return None
+    if gone.true_count:
+        every = numbered(size)
+        present = every.filter(pc.invert(pc.is_in(every, value_set=deleted)))
+        places = pa.concat_arrays([deleted, present.take(own.places.filter(gone))])
+        result.shortened.append(ShortenedFile(main, encode_places(places), size - len(places)))
+    result.counts.present += len(after) - is_new.true_count + gone.true_count
+    result.replaced = [file for file in before if file != main]
+    return after.filter(is_new)
 
 
 @dataclass

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -9,9 +12,10 @@ from typing import Any
 import polars
 import pyarrow.parquet as parquet
 import pytest
-from lake_tables import READERS, add_changes, change, consolidate, row_files
+from lake_tables import READERS, Died, add_changes, change, consolidate, dies_at, row_files
 
 import ggfmt
+from ggfmt.diagnostics.diagnostic import UsageError
 from ggfmt.sinks.messages.verification import verify
 
 TARGETS = ("parquet", "delta", "iceberg")
@@ -119,6 +123,11 @@ def test_rows_are_marked_as_deleted_where_few_change(tmp_path: Path, to: str) ->
             assert [entry for entry in manifest["files"] if "deleted" in entry]
     assert large not in digests(manifest), "a file with many deleted rows is written again"
     assert [entry for entry in manifest["files"] if "deleted" in entry], "the new file has some again"
+    add_changes(tmp_path, "99", [change("D", 70_000, before={"ID": "0"}), change("D", 70_001, before={"ID": "1"})])
+    manifest = consolidate(tmp_path, to, **settings)
+    del expected["0"], expected["1"]
+    assert manifest["tables"]["GG.A"]["rows"] == len(expected)
+    assert table_rows(tmp_path, to) == expected
     copy: dict[str, Any] = {"base": str(tmp_path / "lake"), "master": "none", "key": "ID"}
     (tmp_path / "none").mkdir()
     add_changes(tmp_path / "none", "1", lines("I", 0, start=80_000))
@@ -131,3 +140,47 @@ def test_rows_are_marked_as_deleted_where_few_change(tmp_path: Path, to: str) ->
     ggfmt.consolidate(changes, tmp_path / "whole", key="ID", master="none")
     assert ggfmt.compare(str(tmp_path / "whole"), str(tmp_path / "lake")).same
     assert verify(str(tmp_path / "lake")).findings == []
+
+
+@pytest.mark.parametrize("to", MARKING)
+def test_a_run_that_dies_marks_rows_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to: str) -> None:
+    settings: dict[str, Any] = {"table_options": MARKING[to]}
+    expected = {str(number): f"{number:08d}" for number in range(COUNT)}
+    add_changes(tmp_path, "00", lines("I", *range(COUNT)))
+    consolidate(tmp_path, to, **settings)
+    died = 0
+    for day, step in enumerate(range(3, 60, 7), 1):
+        add_changes(tmp_path, f"{day:02d}", lines("U", 0, day, start=day * 1000, N=f"day {day}"))
+        expected |= {"0": f"day {day}", str(day): f"day {day}"}
+        with dies_at(monkeypatch, step), contextlib.suppress(Died):
+            consolidate(tmp_path, to, **settings)
+            died -= 1
+        died += 1
+        gc.collect()  # the system frees the locks of a dead process
+        manifest = consolidate(tmp_path, to, **settings)
+        assert table_rows(tmp_path, to) == expected
+        assert sum(entry.get("rows", 0) for entry in manifest["files"]) == len(expected)
+    assert died > 3
+
+
+@pytest.mark.parametrize("to", MARKING)
+def test_rows_that_another_program_has_deleted_are_noticed(tmp_path: Path, to: str) -> None:
+    """The names of the files stay. A table of another commit continues with `accept` if the rows are known."""
+    settings: dict[str, Any] = {"table_options": MARKING[to]}
+    add_changes(tmp_path, "1", lines("I", *range(COUNT)))
+    consolidate(tmp_path, to, **settings)
+    add_changes(tmp_path, "2", lines("U", 1, start=1000, N="two"))
+    manifest = consolidate(tmp_path, to, **settings)
+    listed = tmp_path / "lake" / "_ggfmt" / "manifest.json"
+    text = listed.read_text()
+    assert [entry for entry in manifest["files"] if "deleted" in entry]
+    known = [{k: v for k, v in entry.items() if k != "deleted"} for entry in manifest["files"]]
+    listed.write_text(json.dumps({**json.loads(text), "files": known}))
+    add_changes(tmp_path, "3", lines("U", 2, start=2000, N="three"))
+    with pytest.raises(UsageError, match=r"GG553.*changed by another program"):
+        consolidate(tmp_path, to, **settings)
+    with pytest.raises(UsageError, match=r"GG554.*of another program, which ggfmt does not read"):
+        consolidate(tmp_path, to, **settings, on_foreign_commit="accept")
+    listed.write_text(text)
+    assert consolidate(tmp_path, to, **settings)["tables"]["GG.A"]["rows"] == COUNT
+    assert table_rows(tmp_path, to)["2"] == "three"
