@@ -6,12 +6,13 @@ The sides of one format merge the same updates into the same table, which a firs
 before each turn, outside of the measured time.
 
 ggfmt-delta, ggfmt-iceberg  read GoldenGate's JSON, find the rows and merge them, with a checkpoint and a manifest
+ggfmt-delta-marks, ggfmt-iceberg-marks  the same, into tables where merges mark rows as deleted
 delta-rs          `MERGE` of rows that are already consolidated, from Parquet
 pyiceberg-files   the same rows: files with changed keys rewritten by hand with Arrow, and one snapshot
 pyiceberg-upsert  `Table.upsert` of the same rows; up to 100 changes only
 
 Time is that of the whole work with all imports. Sides that come to other rows than the rest fail. The seconds that
-other processes computed meanwhile are in brackets.
+other processes computed meanwhile are in brackets. For each side follow the files that its last turn wrote.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ from comparison.measured import Failed, Measure, measure
 from consolidate import report
 
 SCRIPT = Path(__file__).resolve().parent / "sides" / "lake_merges.py"
-FORMATS = {"Delta": ("ggfmt-delta", "delta-rs"), "Iceberg": ("ggfmt-iceberg", "pyiceberg-files", "pyiceberg-upsert")}
+FORMATS = {
+    "Delta": ("ggfmt-delta", "ggfmt-delta-marks", "delta-rs"),
+    "Iceberg": ("ggfmt-iceberg", "ggfmt-iceberg-marks", "pyiceberg-files", "pyiceberg-upsert"),
+}
 MAX_UPSERTED = 100
 
 
@@ -52,7 +56,8 @@ def main() -> None:
 def compare(changes: int, options: argparse.Namespace, work: Path) -> None:
     """Make the tables and the changes, merge these by all sides in turns, and report the figures."""
     given: dict[str, str | int] = {"rows": options.rows, "changes": changes, "data": f"{work}/data"}
-    given |= {f"{name}-{to}": f"{work}/{name}-{to}" for name in ("lake", "seen") for to in ("delta", "iceberg")}
+    tables = ("delta", "delta-marks", "iceberg", "iceberg-marks")
+    given |= {f"{name}-{to}": f"{work}/{name}-{to}" for name in ("lake", "seen") for to in tables}
     measure([sys.executable, str(SCRIPT), "make", json.dumps(given)])
     results: dict[str, dict[str, list[Measure] | str]] = {name: {} for name in FORMATS}
     for _ in range(options.rounds):
@@ -70,6 +75,9 @@ def compare(changes: int, options: argparse.Namespace, work: Path) -> None:
                     results[name][side] = str(error)
     for name in FORMATS:
         report(f"{name}, {options.rows:,} rows, {changes:,} changes", results[name])
+        for side, runs in results[name].items():
+            if runs and not isinstance(runs, str):
+                print(f"  {side}: {runs[-1].lines[-2]}")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 """Changes merged into a Delta or Iceberg table: `make` writes both, each side merges them.
 
-usage: python lake_merges.py make|ggfmt-delta|ggfmt-iceberg|delta-rs|pyiceberg-files|pyiceberg-upsert JSON
+usage: python lake_merges.py make|SIDE JSON
 
 ggfmt reads GoldenGate's JSON. The others begin with the rows that this JSON leads to, one for each key, as Parquet:
-what another program has consolidated before. A side prints the number of rows and sums of them after its work.
+what another program has consolidated before. A side prints what it has written, and then the number of rows and sums
+of them.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ from order_changes import order_rows, write_lake_changes
 from told import work
 
 TABLE, KEY = "GG.TCUSTORD", "ORDER_ID"
+MARKS = {
+    "delta-marks": {"delta.enableDeletionVectors": "true"},
+    "iceberg-marks": {"write.merge.mode": "merge-on-read"},
+}
 
 
 def make(given: dict[str, Any]) -> None:
@@ -34,8 +39,9 @@ def make(given: dict[str, Any]) -> None:
     draw = random.Random(7)
     changed = {draw.randrange(given["rows"]): draw.randrange(10**6) for _ in range(given["changes"])}
     write_lake_changes(data, given["rows"], changed)
-    for to in ("delta", "iceberg"):
-        options: dict[str, Any] = {"to": to, "key": KEY, "master": "none"}
+    for to in ("delta", "iceberg", *MARKS):
+        options: dict[str, Any] = {"to": to.removesuffix("-marks"), "key": KEY, "master": "none"}
+        options["table_options"] = MARKS.get(to)
         ggfmt.consolidate(str(data / "before.json"), given[f"lake-{to}"], checkpoint=given[f"seen-{to}"], **options)
         for name in ("lake", "seen"):
             shutil.copytree(given[f"{name}-{to}"], f"{given[f'{name}-{to}']}-before")
@@ -53,12 +59,12 @@ def restore(given: dict[str, Any], to: str) -> Path:
     return Path(given[f"lake-{to}"])
 
 
-def in_ggfmt(given: dict[str, Any], to: Literal["delta", "iceberg"]) -> None:
-    lake = restore(given, to)
+def in_ggfmt(given: dict[str, Any], to: Literal["delta", "iceberg"], table: str) -> None:
+    lake = restore(given, table)
     with work():
         import ggfmt
 
-        ggfmt.consolidate(given["data"], lake, to=to, key=KEY, checkpoint=given[f"seen-{to}"], master="none")
+        ggfmt.consolidate(given["data"], lake, to=to, key=KEY, checkpoint=given[f"seen-{table}"], master="none")
     print_sums(lake, to)
 
 
@@ -126,19 +132,25 @@ def print_sums(lake: Path, to: str) -> None:
     import pyarrow.compute as pc
     from deltalake import DeltaTable
 
+    before = Path(f"{lake}-before")
+    sizes = {file: file.stat().st_size for file in lake.glob(f"{TABLE}/**/*.parquet")}
+    new = [size for file, size in sizes.items() if not (before / file.relative_to(lake)).exists()]
+    print(f"{len(new):,} new files, {sum(new):,} bytes: {sum(new) / (sum(sizes.values()) - sum(new)):.2%} of the table")
     if to == "delta":
-        rows: Any = DeltaTable(str(lake / TABLE)).to_pyarrow_table()
+        rows: Any = pa.table(DeltaTable(str(lake / TABLE)).scan())
     else:
         rows = loaded(lake).scan().to_arrow()
     sums = [pc.sum(rows[name].cast(pa.decimal128(38, 2))).as_py() for name in (KEY, "PRODUCT_PRICE", "PRODUCT_AMOUNT")]
-    print(len(rows), *sums, pc.sum(pc.utf8_length(rows["PRODUCT_CODE"])).as_py(), flush=True)
+    print(len(rows), *sums, pc.sum(pc.utf8_length(rows["PRODUCT_CODE"].cast(pa.string()))).as_py(), flush=True)
 
 
 SIDES: dict[str, Any] = {
     "make": make,
-    "ggfmt-delta": lambda given: in_ggfmt(given, "delta"),
+    "ggfmt-delta": lambda given: in_ggfmt(given, "delta", "delta"),
+    "ggfmt-delta-marks": lambda given: in_ggfmt(given, "delta", "delta-marks"),
     "delta-rs": in_delta_rs,
-    "ggfmt-iceberg": lambda given: in_ggfmt(given, "iceberg"),
+    "ggfmt-iceberg": lambda given: in_ggfmt(given, "iceberg", "iceberg"),
+    "ggfmt-iceberg-marks": lambda given: in_ggfmt(given, "iceberg", "iceberg-marks"),
     "pyiceberg-files": by_hand,
     "pyiceberg-upsert": by_upsert,
 }
