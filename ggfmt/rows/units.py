@@ -350,10 +350,10 @@ def _merged(
             held.clear()
     touched_rows = [rows for one in before.values() for rows in one.touched]
     others = (without_keys(table, rows, plan.kept) for rows in touched_rows)
-    after = concatenated(
-        [*_rows_of_piece(plan, bucket, (iter(operations), others), result, stem), *results], query.schema
-    )
-    if not any(mask.true_count for mask in _different(touched_rows, after, query)):
+    found = [*_rows_of_piece(plan, bucket, (iter(operations), others), result, stem), *results]
+    after = concatenated(found, query.schema)
+    differs = any(mask.true_count for mask in _different(touched_rows, after, query))
+    if not differs and sum(map(len, touched_rows)) == len(after):
         result.replaced = ()
         result.counts.present += len(after)
         return None
@@ -373,6 +373,8 @@ def _beside(
     size = own.count + len(deleted)
     gone, is_new = _different(own.touched, after, query)
     others = sum(rows.count for rows in before.values()) - own.count
+    if sum(map(len, own.touched)) - gone.true_count != len(after) - is_new.true_count:
+        return None  # another program wrote a row twice
     if MIN_MARKED * (len(deleted) + gone.true_count + others + is_new.true_count) > size:
         return None
     if gone.true_count:
@@ -387,7 +389,7 @@ def _beside(
 
 @dataclass
 class _BaseRows:
-    """The rows of a base file at some keys. `starts`: by batch the number of rows before it."""
+    """The rows of a base file at some keys."""
 
     count: int = 0  # of all rows
     touched: list[pa.RecordBatch] = field(default_factory=list)
