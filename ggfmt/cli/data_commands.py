@@ -71,6 +71,11 @@ def run(
         return
     if report is not None:
         _write_report(report, result.totals)
+    if sys.stdout.isatty() and not request.checkpoint:
+        from ggfmt.render.runs import first_message_text
+        from ggfmt.render.wrapping import write_lines
+
+        write_lines(first_message_text(result.manifests), sys.stdout)
     if result.reject_count:
         raise typer.Exit(4)
 

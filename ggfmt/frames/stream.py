@@ -320,8 +320,6 @@ class FrameStream(DataSourceStreamReader):
 class _Ranges:
     """The ranges of a batch as splits. They cannot be split differently: what a batch reads is fixed."""
 
-    log_level = logging.DEBUG
-
     def __init__(self, ranges: Sequence[Range]) -> None:
         self.all: Sequence[Split] = [Split(number, (part,)) for number, part in enumerate(ranges)]
 

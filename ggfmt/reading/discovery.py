@@ -41,8 +41,7 @@ def discover(job: J, cut: Cut, runner: Runner, tracker: ProgressTracker | None =
     """Return the job with the definitions in all of `cut` that hold from the start, and with the metadata changes."""
     catalog = replace(job.catalog, current={}, provisional=False)
     discovered = find_definitions(job.input_format, catalog, cut, runner, tracker, job.source)
-    log.log(
-        cut.log_level,
+    log.debug(
         "found %s and %s in the data",
         counted(len(discovered.tables), "table"),
         counted(len(discovered.events), "metadata change"),
@@ -87,7 +86,7 @@ def discover_from_head(job: J, inputs: Sequence[PlannedInput]) -> J | None:
     discovered = side.discovery.settle(findings, job.catalog, False)
     if not discovered.tables or discovered.events or not (discovered.complete and discovered.sure) or discovered.facts:
         return None
-    log.info("found %s in the first records", counted(len(discovered.tables), "table"))
+    log.debug("found %s in the first records", counted(len(discovered.tables), "table"))
     catalog = replace(job.catalog.with_tables(discovered.tables), provisional=True)
     return replace(job, catalog=catalog)
 

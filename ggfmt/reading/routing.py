@@ -157,8 +157,6 @@ def _streams(data: pa.Buffer) -> Iterator[pa.Table]:
 class RoutedSplits:
     """The buckets as splits; a large bucket is several splits in the order of the inputs."""
 
-    log_level = logging.INFO
-
     def __init__(self, buckets: Sequence[Sequence[RoutedRange]]) -> None:
         parts = [(number, part) for number, bucket in enumerate(buckets) for part in bucket]
         self.all: Sequence[Split] = [Split(ordinal, (part,)) for ordinal, (_, part) in enumerate(parts)]

@@ -273,7 +273,7 @@ class Scan:
                 why = "the first records do not show all tables; searching all data for definitions"
             else:
                 why = "the data has tables or metadata records without a definition; searching all data for definitions"
-            log.log(cut.log_level, "%s", why)
+            log.debug("%s", why)
             job = discover(job, cut, runner, tracker)
             watch.lap(DISCOVERY)
 

@@ -136,10 +136,7 @@ class Split:
 
 
 class Cut(Protocol):
-    """Inputs that are cut into splits. `log_level` is for log lines about their definitions."""
-
-    @property
-    def log_level(self) -> int: ...
+    """Inputs that are cut into splits."""
 
     @property
     def all(self) -> Sequence[Split]: ...
@@ -154,8 +151,6 @@ class Cut(Protocol):
 
 class Splits:
     """Splits of about equal size, in input order. Files that cannot be split stay whole; small files share a split."""
-
-    log_level = logging.INFO
 
     def __init__(self, inputs: Sequence[PlannedInput], parallelism: int, split_size: int | None = None) -> None:
         total = sum(item.file.size for item in inputs)
@@ -207,8 +202,6 @@ def _cut(inputs: Sequence[PlannedInput], size: int) -> list[Split]:
 
 class Window:
     """The first bytes of inputs as one split that grows by chunks. It opens an input only when its turn comes."""
-
-    log_level = logging.DEBUG  # a larger window may have other definitions
 
     def __init__(self, count: int, input: Callable[[int], PlannedInput], size: int = FIRST_WINDOW_BYTES) -> None:
         self._count, self._input, self._size = count, input, size

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
 from ggfmt.commit.names import counted
 from ggfmt.diagnostics.diagnostic import without_credentials
 from ggfmt.formats import FORMATS
 from ggfmt.java.text import visible
+from ggfmt.location import Location
 from ggfmt.render.diagnostics import count_findings, diagnostics_json, print_diagnostics
 from ggfmt.render.report.facts import NOTHING_LOST, ReportData, operations_of, seconds_text, time_text
 from ggfmt.render.wrapping import write_lines
@@ -47,6 +48,30 @@ def print_verification(found: Verification, stream: TextIO) -> None:
     runs, files = counted(found.runs, "run"), counted(found.files, file)
     lines.append(f"{runs}, {files}, {found.size:,} bytes: {count_findings(found.findings)}")
     write_lines("".join(f"{line}\n" for line in lines), stream)
+
+
+MESSAGE_LINES, MESSAGE_BYTES = 12, 1000  # of a first message
+FULL_LINE = 60  # characters: a longer line is a message, or enough of it
+
+
+def first_message_text(manifests: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the start of the first file of messages, if it is text; `manifests` are by output directory."""
+    for root, manifest in manifests.items():
+        tables = list(manifest["totals"]["operations"])
+        for entry in sorted(manifest["files"], key=lambda entry: tables.index(entry["table"] or tables[0])):
+            with Location.of(root).child(*entry["path"].split("/")).open_file() as stream:
+                start = bytes(stream.read(MESSAGE_BYTES + 1))
+            try:
+                text = start[:MESSAGE_BYTES].decode(errors="strict" if len(start) <= MESSAGE_BYTES else "ignore")
+            except UnicodeDecodeError:
+                return ""
+            lines = text.split("\n")[:MESSAGE_LINES]
+            long = next((number for number, line in enumerate(lines, 1) if len(line) > FULL_LINE), len(lines))
+            lines = lines[:long]
+            if not all(line.replace("\t", "").isprintable() for line in lines):
+                return ""
+            return "".join(f"{visible(line)}\n" for line in (f"The start of {entry['path']}:", *lines) if line)
+    return ""
 
 
 # The plan of a run, as text.

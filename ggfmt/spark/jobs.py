@@ -58,7 +58,8 @@ class SparkJobs(ABC):
     def name_jobs(self, purpose: Callable[[], str]) -> str | None:
         self._purpose = purpose
         application = signals.call_on(self._threads, self._application)
-        log.info("Spark application %s", application or "unknown")
+        is_local = application is not None and application.startswith("local-")
+        log.log(logging.DEBUG if is_local else logging.INFO, "Spark application %s", application or "unknown")
         return application
 
     def run(

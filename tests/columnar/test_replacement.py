@@ -623,7 +623,7 @@ def test_json(split_size: int | None, tmp_path: Path) -> None:
 def test_delimited_text(split_size: int | None, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     source = write_lines(tmp_path / "in.json", story())
     settings = (*PIPES, *TOKENS[1:], "gg.handler.d.format.includeColumnNames=true", *NAMES, *VALUES)
-    with caplog.at_level("INFO", "ggfmt"):
+    with caplog.at_level("DEBUG", "ggfmt"):
         run_ggfmt([source], tmp_path / "out", *settings, split_size=split_size)
     stamps = f"ODS.T_ORD|2013-06-02 22:14:36.000000|{MOMENT.isoformat(timespec='microseconds')}"
     assert content(tmp_path / "out", "d").decode().splitlines() == [

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from shlex import quote
 from typing import Any
 
 from ggfmt.columnar.metadata import Clock
@@ -22,7 +23,7 @@ from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.model.change import OP_TYPES, OpType
 from ggfmt.model.table import TableDef
-from ggfmt.reading.progress import added
+from ggfmt.reading.progress import FORMATTING, READING, WRITING, added
 from ggfmt.reading.tasks import RecordCounts
 from ggfmt.sinks.messages.pipeline import HandlerOutput
 from ggfmt.sinks.messages.sink import HandlerCounts, MessageOutcome, add_counts
@@ -99,23 +100,20 @@ def definitions_met(outcomes: Sequence[MessageOutcome]) -> list[TableDef]:
     return met
 
 
-def configuration_summary(target: HandlerOutput, stream: bool = False, whole: bool = False) -> str:
-    """Return the options that differ from their defaults, or the `whole`. `stream`: to standard output."""
+def configuration_summary(target: HandlerOutput, stream: bool = False) -> str:
+    """Return all options of a handler. `stream`: its messages go to standard output."""
     settings, format = target.settings, FORMATS[target.settings.format]
     lines = [f"Configuration summary of handler {target.handler}", f"  {format.doc}"]
     layout = "a directory for each table" if settings.partition_by_table else "all tables in the same files"
     place = "standard output" if stream else f"{target.root.shown}/{target.handler}, {layout}"
     lines.append(f"  Output: {target.shown_place or place}.")
     lines.append(f"  Tokens: {'included' if settings.context.include_tokens else 'not included'}.")
-    values = [(spec, getattr(settings.options, spec.attr)) for spec in format.options.specs()]
-    shown = [(spec, value) for spec, value in values if whole or value != spec.default]
-    width = max((len(spec.name) for spec, _ in shown), default=0)
-    for spec, value in shown:
+    specs = format.options.specs()
+    width = max((len(spec.name) for spec in specs), default=0)
+    for spec in specs:
+        value = getattr(settings.options, spec.attr)
         origin = "" if value != spec.default else " (default)"
         lines.append(f"  {spec.name:{width}} = {spec.text(value)}{origin}")
-    if len(shown) < len(values):
-        what = "other properties with their defaults" if shown else "properties, all with their defaults"
-        lines.append(f"  {len(values) - len(shown)} {what}; `-v` shows them")
     return _text(lines)
 
 
@@ -199,11 +197,12 @@ def as_document(totals: Totals) -> dict[str, Any]:
     }
 
 
-# The log of a run at its end: fields and warnings of few tables, and then a summary that fits a screen. At level
-# `debug` the log has more, and the manifest has everything.
+# The log of a run at its end: warnings of few tables, and then a summary that fits a screen. At level `debug` the log
+# has more, and the manifest has everything.
 
 MAX_TABLES = 20  # with a line each
-MAX_LINES, MAX_COLUMNS = 23, 80  # of a small terminal, less the line for the next command
+MAX_LINES, MAX_COLUMNS = 24, 80  # of a small terminal
+MIN_SECONDS = 1
 _CUT = "..."
 
 
@@ -221,9 +220,9 @@ class _Section:
 
 def log_summary(totals: Totals, definitions: Sequence[TableDef], targets: Sequence[HandlerOutput]) -> None:
     whole = log.isEnabledFor(logging.DEBUG)
-    for table in definitions if whole or len(definitions) <= MAX_TABLES else ():
+    for table in definitions if whole else ():
         for target in targets:
-            log.info("%s", field_summary(target, table))
+            log.debug("%s", field_summary(target, table))
     found = warnings(totals)
     for warning in found if whole else islice(found, MAX_TABLES):
         log.warning("%s", warning)
@@ -235,12 +234,14 @@ def log_summary(totals: Totals, definitions: Sequence[TableDef], targets: Sequen
 
 
 def summary(totals: Totals, roots: Sequence[Location], whole: bool = False) -> str:
-    """Return the totals of a run, in at most 23 lines unless `whole`."""
-    rate = totals.read / totals.seconds if totals.seconds else 0
+    """Return the totals of a run, in at most 24 lines unless `whole`."""
+    # A rate says something only of a run that has read for a while.
+    working = sum(totals.steps.get(step, 0) for step in (READING, FORMATTING, WRITING))
+    rate = f", {totals.read / totals.seconds:,.0f} operations/s" if working > MIN_SECONDS else ""
     head = [
         f"Totals: {counted(totals.read, 'operation')} read from {counted(totals.input_files, 'file')} "
         f"({totals.input_bytes:,} bytes)",
-        f"  in {totals.seconds:.1f} s, {rate:,.0f} operations/s",
+        f"  in {totals.seconds:.1f} s{rate}",
     ]
     others, skipped, members = (sorted(counts.items()) for counts in (totals.others, totals.skipped, totals.members))
     is_streamed = any(handler.streamed for handler in totals.handlers.values())
@@ -264,11 +265,12 @@ def summary(totals: Totals, roots: Sequence[Location], whole: bool = False) -> s
             [] if is_streamed else [f"  committed to {root.shown}" for root in roots],
             f"  committed to {len(roots)} directories",
         ),
+        _Section([f"  next: ggfmt report {quote(roots[0].shown)}"] if len(roots) == 1 and not is_streamed else []),
     ]
     chosen = [section.lines for section in sections]
     if not whole:
         chosen = _fitting(sections)
-        chosen[:-1] = [[_cut(visible(line)) for line in lines] for lines in chosen[:-1]]  # a path is shown in full
+        chosen[:-2] = [[_cut(visible(line)) for line in lines] for lines in chosen[:-2]]  # a path is shown in full
     return "\n".join(visible(line) for lines in chosen for line in lines)
 
 

@@ -139,7 +139,8 @@ class MessageSink(Sink[Job, MessageOutcome, RunResult]):
             if options is not config.options:
                 encoding = options.encoding  # type: ignore[attr-defined]
                 log.info("handler %s: the native encoding of this machine is %s", config.name, encoding)
-            log.info("%s", report.configuration_summary(target, self.streamed, log.isEnabledFor(logging.DEBUG)))
+            if log.isEnabledFor(logging.DEBUG):
+                log.debug("%s", report.configuration_summary(target, self.streamed))
             for line in describe(target, config):
                 log.info("handler %s: %s", config.name, visible(line))
         for line in settings.replacements.summary():

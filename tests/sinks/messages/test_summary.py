@@ -48,7 +48,7 @@ def test_a_summary_fits_a_screen(tables: int, others: int, members: int, handler
     lines = summary(totals, [Location.of("/data/out")]).split("\n")
     assert len(lines) <= MAX_LINES
     assert all(len(line) <= MAX_COLUMNS for line in lines)
-    assert lines[-1] == "  committed to /data/out"
+    assert lines[-2:] == ["  committed to /data/out", "  next: ggfmt report /data/out"]
     shown = sum("GG.TABLE_" in line for line in lines)
     assert shown in (0, tables)
     assert shown == tables or f"{tables} tables: {tables}," in "\n".join(lines)
@@ -72,7 +72,7 @@ def test_a_run_of_many_tables_tells_little_unless_asked(tmp_path: Path, caplog: 
     with caplog.at_level("INFO", "ggfmt"):
         run_ggfmt([source], tmp_path / "out", *PIPES)
     messages = [record.getMessage() for record in caplog.records]
-    assert not [message for message in messages if message.startswith("Fields of table")]
+    assert not [message for message in messages if message.startswith(("Fields of table", "Configuration summary"))]
     assert sum(message.startswith("[GG403]") for message in messages) == 20
     assert messages[-2] == "10 more warnings: see `--log-level debug`, or the manifest"
     assert "\n  30 tables: 30 insert\n" in messages[-1]
