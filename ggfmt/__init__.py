@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         scan,
         schema,
     )
+    from ggfmt.comparison.comparison import Comparison
     from ggfmt.diagnostics.codes import Severity
     from ggfmt.diagnostics.diagnostic import (
         Abend,
@@ -39,13 +40,18 @@ if TYPE_CHECKING:
         Span,
         UsageError,
     )
+    from ggfmt.frames.batch_reader import Operations
+    from ggfmt.sinks.preview.preview import Preview
 
 __all__ = [
     "Abend",
     "CommittedWithErrors",
+    "Comparison",
     "ConfigurationError",
     "Diagnostic",
     "GgfmtError",
+    "Operations",
+    "Preview",
     "Result",
     "Severity",
     "Span",
@@ -73,6 +79,9 @@ _FUNCTIONS = (*_COMMANDS, "changes", "current", "history", "read", "register", "
 _MODULES = {
     **dict.fromkeys(_FUNCTIONS, "ggfmt.commands.functions"),
     "Result": "ggfmt.commands.conversion",
+    "Comparison": "ggfmt.comparison.comparison",
+    "Operations": "ggfmt.frames.batch_reader",
+    "Preview": "ggfmt.sinks.preview.preview",
     **dict.fromkeys(_ERRORS, "ggfmt.diagnostics.diagnostic"),
     "Severity": "ggfmt.diagnostics.codes",
     "main": "ggfmt.cli",

@@ -6,6 +6,7 @@ import os
 import re
 
 from ggfmt.diagnostics.diagnostic import suggestion, without_credentials
+from ggfmt.formats import FORMATS
 from ggfmt.java.text import visible
 
 ENDINGS = (".properties", ".props")
@@ -39,7 +40,10 @@ def describe_foreign(content: bytes) -> tuple[str, str | None]:
 
 
 def find_nearby(path: str) -> str | None:
-    """Return a help for a path without a file: the handler files in a directory, the target of a link, a near name."""
+    """Return a help for a path without a file: the handler files in a directory, the target of a link, a near
+    name, or the option for a format."""
+    if path in FORMATS:
+        return f"did you mean `--to {path}`?"
     directory = path if os.path.isdir(path) else os.path.dirname(path) or "."
     try:
         names = sorted(name for name in os.listdir(directory) if name.endswith(ENDINGS))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
+    from ggfmt.frames.batch_reader import Operations
     from ggfmt.frames.plan import Request
     from ggfmt.options.property_values import PropertyValue
 
@@ -83,7 +84,7 @@ def scan(
     producer_config: Path | None = None,
     staging: Path | None = None,
     **input_options: PropertyValue,
-) -> pa.RecordBatchReader:
+) -> Operations:
     """Return the operations in files as record batches of Arrow, without Spark.
 
     The arguments and the columns are those of `read`, with two differences:
@@ -91,19 +92,20 @@ def scan(
     - `schema`: texts as for `read`, such as `seq bigint, after struct<ID: string>`, or a schema of Arrow.
     - `split_size`: bytes that a process reads while it infers tables, or a text such as `64m`.
 
-    ggfmt lists and inspects the files now, and infers tables on all cores if it has to. The reader then reads the files
-    one after the other as batches are taken from it, once, and keeps no more than some batches in memory. Operations of
-    a table are in the order of `seq`.
+    ggfmt lists and inspects the files now, and infers tables on all cores if it has to. It reads them, one after the
+    other, whenever batches are asked for: by iteration, `read_all()`, `read_pandas()`, or by any library that takes
+    streams of Arrow. `reader()` keeps no more than some batches in memory. Operations of a table are in the order of
+    `seq`.
 
-    Raises: UsageError, ConfigurationError or Abend, with diagnostics, if the operations cannot be read. The reader
+    Raises: UsageError, ConfigurationError or Abend, with diagnostics, if the operations cannot be read. Reading
     raises Abend if a file has changed, a record cannot be read, or a value does not fit its column's type.
     """
-    from ggfmt.frames.batch_reader import open_reader
+    from ggfmt.frames import batch_reader
     from ggfmt.reading.topics import TopicSettings
 
     request = make_request(inputs, input_format, table, definitions, ops, split_size, discover, input_options)
     request = replace(request, topics=TopicSettings(*map(_path, (producer_config, staging))))
-    return open_reader(request, schema)
+    return batch_reader.scan(request, schema)
 
 
 def register(spark: SparkSession) -> None:

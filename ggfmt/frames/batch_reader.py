@@ -6,15 +6,17 @@ import weakref
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from ggfmt.commit.names import counted
 from ggfmt.diagnostics.argument_names import NamesSource, arguments_named, current_names
 from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.frames.batches import record_batches
 from ggfmt.frames.plan import Plan, Request, frame_error, make_plan, narrow_projection, schema_from_spark
-from ggfmt.frames.shapes import DdlError, from_ddl
+from ggfmt.frames.shapes import DdlError, ddl, from_ddl
+from ggfmt.java.text import visible
 from ggfmt.reading.files import read_errors_stop
 from ggfmt.reading.processes import InProcesses
 from ggfmt.reading.runner import interrupts
@@ -24,15 +26,54 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 
-def open_reader(request: Request, schema: str | pa.Schema | StructType | None = None) -> pa.RecordBatchReader:
-    """Return a reader of the operations of a request. The inputs are listed now, and read with the reader."""
+class Operations:
+    """Operations of files, which are read again whenever they are asked for.
+
+    Libraries take it as a stream of Arrow: `polars.DataFrame(it)`, `pyarrow.table(it)`, or a name in a query of DuckDB.
+    """
+
+    def __init__(self, plan: Plan, shown: str) -> None:
+        self._plan, self._shown, self._names = plan, shown, current_names()
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self._plan.wanted.schema
+
+    def reader(self) -> pa.RecordBatchReader:
+        """Return a reader of the batches, which keeps no more than some of them in memory."""
+        return pa.RecordBatchReader.from_batches(self.schema, _batches(self._plan, self._names))
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return iter(self.reader())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        stream: object = self.reader().__arrow_c_stream__(requested_schema)  # type: ignore[no-untyped-call]
+        return stream
+
+    def read_all(self) -> pa.Table:
+        try:
+            return self.reader().read_all()
+        except GgfmtError as error:
+            raise error.with_traceback(None) from None  # as errors of the function itself
+
+    def read_pandas(self, **options: Any) -> Any:
+        """Return a frame of pandas, in which images are dictionaries. `options`: those of `pyarrow.Table.to_pandas`."""
+        return self.read_all().to_pandas(**{"maps_as_pydicts": "strict", **options})
+
+    def __repr__(self) -> str:
+        files = len({part.input.index for split in self._plan.splits for part in split.ranges})
+        return f"<ggfmt.Operations of {self._shown}: {counted(files, 'file')}, {visible(ddl(self.schema))}>"
+
+
+def scan(request: Request, schema: str | pa.Schema | StructType | None = None) -> Operations:
+    """Return the operations of a request. The inputs are listed now."""
     with ExitStack() as held:
         with InProcesses() as runner:
             plan = make_plan(request, runner, held)
         if schema is not None:
             plan = replace(plan, wanted=narrow_projection(plan.wanted, _arrow_schema(schema)))
-        weakref.finalize(plan, held.pop_all().close)  # messages of topics are there for as long as the reader
-    return pa.RecordBatchReader.from_batches(plan.wanted.schema, _batches(plan, current_names()))
+        weakref.finalize(plan, held.pop_all().close)  # messages of topics are there for as long as the operations
+    return Operations(plan, ", ".join(map(visible, request.paths)))
 
 
 def _arrow_schema(schema: str | pa.Schema | StructType) -> pa.Schema:

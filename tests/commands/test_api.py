@@ -77,6 +77,8 @@ def test_messages_name_arguments(source: Path, tmp_path: Path) -> None:
         ggfmt.convert(source, spark_conf={"a": "b"}, **arguments)
     with pytest.raises(ggfmt.UsageError, match="`key` names `X`"):
         ggfmt.consolidate(source, tmp_path / "rows", key="X", master="none")
+    with pytest.raises(ggfmt.ConfigurationError, match='did you mean `to="json"`'):
+        ggfmt.convert(source, "json")
     batches = ggfmt.scan(write_lines(tmp_path / "a.json", [b"{", b"{"]), input_format="json_row")
     with pytest.raises(ggfmt.Abend, match="GG301"):
         batches.read_all()

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import polars
 import pyarrow as pa
 import pytest
@@ -69,7 +70,7 @@ def test_records_are_read_as_a_whole_however_they_lie(tmp_path: Path) -> None:
 def test_each_file_is_opened_in_its_turn(tmp_path: Path) -> None:
     for number in range(3):
         write_lines(tmp_path / f"{number}.json", [operation(number)])
-    batches = ggfmt.scan(tmp_path)
+    batches = ggfmt.scan(tmp_path).reader()
     assert batches.read_next_batch().num_rows == 1
     (tmp_path / "2.json").unlink()
     assert batches.read_next_batch().num_rows == 1
@@ -152,8 +153,18 @@ def test_errors_come_from_the_call_or_from_the_reader(tmp_path: Path) -> None:
         batches.read_all()
 
 
+def test_operations_are_read_again_and_again(story: Path) -> None:
+    operations = ggfmt.scan(story)
+    first = operations.read_all()
+    assert operations.read_all() == first == pa.table(operations)
+    assert duckdb.query("select count(*) from operations").fetchall() == [(len(first),)]  # type: ignore[union-attr]
+    assert repr(operations).startswith(f"<ggfmt.Operations of {story}: 1 file, `table` string")
+    images = operations.read_pandas()["after"].dropna()
+    assert all(isinstance(image, dict) for image in images) and len(images) > 5
+
+
 def test_garbage_is_collected_between_batches(story: Path) -> None:
-    batches = ggfmt.scan(story)
+    batches = ggfmt.scan(story).reader()
     batches.read_next_batch()
     assert gc.isenabled()
 

@@ -59,7 +59,7 @@ LAYERS["render"] = LAYERS["comparison"] | {"comparison", "doctor", "docs", "logs
 LAYERS["commands"] = LAYERS["comparison"] | {"comparison", "frames", "spark", "rows"}
 LAYERS["cli"] = LAYERS["render"] | {"render", "commands", "spark", "logs", "out_of_memory"}
 LAYERS["__main__"] = {"cli", "out_of_memory", "signals", "unused_modules"}
-LAYERS["ggfmt"] = {"cli", "commands", "diagnostics", "frames", "rows", "version"}
+LAYERS["ggfmt"] = {"cli", "commands", "comparison", "diagnostics", "frames", "rows", "sinks", "version"}
 
 # The packages of `formats` that several systems share, from the lowest; all others are systems. What a package below
 # `goldengate` shares with its neighbors is beside them.

@@ -46,15 +46,16 @@ def frames(spark: SparkSession, source: Path) -> Iterator[DataFrame]:
 
 
 def scan(source: Path) -> pa.Table:
-    reader: pa.RecordBatchReader = ggfmt.scan(source, TABLE)
-    return reader.read_all()
+    operations: ggfmt.Operations = ggfmt.scan(source, TABLE)
+    return operations.read_all()
 
 
 def look(source: Path, one: Path, other: Path) -> Iterator[str]:
-    found = ggfmt.compare(one, other, key="ID", ignore_columns=["V"], csv_options={"null": "-"})
+    found: ggfmt.Comparison = ggfmt.compare(one, other, key="ID", ignore_columns=["V"], csv_options={"null": "-"})
     yield f"{found.same} {found.equal} {found.different}"
     yield from (f"{table.table} {table.key}" for table in found.tables)
-    for handler in ggfmt.preview(source, to="json", count=2).handlers:
+    shown: ggfmt.Preview = ggfmt.preview(source, to="json", count=2)
+    for handler in shown.handlers:
         yield from (table.table for table in handler.tables)
     yield from (f"{file.name} {len(file.content)}" for file in ggfmt.schema(source, kind="json"))
     try:
