@@ -35,7 +35,12 @@ HANDLERS = Option(
     complete="handlers",
     help="Use only this handler of `gg.handlerlist`.",
 )
-DEFINITIONS = Option(metavar="FILE", file=True, panel="Input", help="Table definitions: DEFGEN, JSON schema or .avsc.")
+DEFINITIONS = Option(
+    metavar="FILE",
+    file=True,
+    panel="Input",
+    help="Table definitions: DEFGEN, SQL, JSON schema, .avsc, or a CSV file with a header line.",
+)
 INPUT_FORMAT = Option(metavar="ID", panel="Input", complete="input_formats", help="`auto`, or the id of a format.")
 INPUT_CONFIG = Option(
     metavar="FILE", file=True, panel="Input", help="The handler file that the input was written with."

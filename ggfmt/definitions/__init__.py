@@ -1,4 +1,4 @@
-"""Table definitions from files: DEFGEN's `.def`, and GoldenGate's JSON and Avro schemas.
+"""Table definitions from files: DEFGEN's `.def`, SQL, and JSON and Avro schemas.
 
 The content of a file decides its kind. A ConfigurationError contains all problems at once: GG201 (the file cannot be
 read, as a MissingFileError, or is of no known kind), GG202 (an entry is invalid) and GG203 (two files contradict each
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ggfmt.definitions import schemas
+from ggfmt.definitions import schemas, sql
 from ggfmt.definitions.source import DefinitionFile, is_charset
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, MissingFileError, Span
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
@@ -22,13 +22,16 @@ from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 __all__ = ["load_definitions", "read_definitions"]
 
-SUFFIXES = (".def", ".avsc", ".schema.json")
+SUFFIXES = (".def", ".sql", ".avsc", ".schema.json")
 VERSION = re.compile(
     r"_[0-9]{4}-[0-9]{2}-[0-9]{2}_[0-9]{2}-[0-9]{2}-[0-9]{2}\.[0-9]{3}\."
 )  # copies of `versionSchemas`
-KNOWN_FILES = "a DEFGEN file, a GoldenGate JSON schema or an Avro schema of a record"
+KNOWN_FILES = (
+    "a DEFGEN file, `CREATE TABLE` in SQL, a GoldenGate JSON schema, an Avro schema of a record, or a CSV file "
+    "with a header line"
+)
 
-_DEFGEN, _AVRO, _JSON = range(3)  # kinds of files, the most detailed first
+_DEFGEN, _SQL, _AVRO, _JSON, _HEADER = range(5)  # kinds of files, the most detailed first
 
 # Table definitions from DEFGEN's source-definitions files (`.def`). There is no public specification. The comments at
 # the head of a file list the fields of an entry. This list, not the version, defines the numbers of a column entry
@@ -64,6 +67,7 @@ PROPERTY = re.compile(r"([A-Za-z][A-Za-z ]*):(?:\s+(.*))?")
 WORD = re.compile(r"\S+", re.ASCII)
 ENTRY_FIELD = re.compile(r'"(?:[^"]|"")*"|\S+', re.ASCII)
 NUMBER = re.compile(r"-?[0-9]{1,9}")
+HEADER_NAME = re.compile(r"[^\W\d][\w$# ]*")
 BLANKS = " \t\v\f"
 
 REQUIRED = ("Name", "Data Type", "External Length", "Scale", "Key Column")
@@ -303,9 +307,9 @@ def _read(path: str, written: schemas.WrittenMetadata | None) -> _FileContent:
 def load_definitions(paths: Iterable[str], source: WriterSettings = DEFAULT_SETTINGS) -> dict[str, TableDef]:
     """Return the tables of files and directories by full name, in order.
 
-    Of a directory, the `*.def`, `*.avsc` and `*.schema.json` files are read in name order, except copies with a time
-    stamp. Of several files for a table, a DEFGEN file is trusted more than an Avro schema, and that more than a JSON
-    schema, as schemas lack keys and some types. Files of one kind must agree. `source` describes the messages.
+    Of a directory, the files with one of `SUFFIXES` are read in name order, except copies with a time stamp. Of several
+    files for a table, a DEFGEN file is trusted most, then SQL, then an Avro schema, and least a JSON schema: schemas
+    lack keys and some types. Files of one kind must agree. `source` describes the messages.
     ConfigurationError with the problems of all files, GG201 to GG203.
     """
     written = schemas.WrittenMetadata.of(source)
@@ -382,9 +386,30 @@ def _parse(source: DefinitionFile, written: schemas.WrittenMetadata | None) -> t
             return _JSON, schemas.parse_json_schema(source, document, written)
     elif DEFGEN_MARK.search(source.text) is not None:
         return _DEFGEN, parse_defgen(source)
+    elif sql.CREATE.search(source.text) is not None:
+        return _SQL, sql.parse_sql(source)
+    elif source.path.endswith(".csv"):
+        return _HEADER, _parse_header(source)
     message = "the file has none of the known kinds of definitions"
     source.problems.append(Diagnostic("GG201", message, Span(source.path), f"give {KNOWN_FILES}"))
     return _JSON, []
+
+
+def _parse_header(source: DefinitionFile) -> list[TableDef]:
+    """Return the table of a file with a header line: it has the name of the file, and its columns are texts."""
+    line = source.lines[0].lstrip("\ufeff")
+    delimiter = max(",;|\t", key=line.count)
+    names = [name.strip().removeprefix('"').removesuffix('"') for name in line.split(delimiter)]
+    unclear = next((name for name in names if not HEADER_NAME.fullmatch(name)), None)
+    if unclear is not None:
+        source.problem(f"`{unclear}` in the first line is not the name of a column", line=1, column=1)
+        return []
+    table = source.table(
+        os.path.basename(source.path).removesuffix(".csv"),
+        [Column(name) for name in schemas.without_metadata(names)],
+        1,
+    )
+    return [table] if table else []
 
 
 def _difference(first: TableDef, second: TableDef) -> str:

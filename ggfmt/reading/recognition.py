@@ -12,6 +12,7 @@ from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Context, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout, Reader
 from ggfmt.formats.avro import confluent
+from ggfmt.formats.goldengate.delimited.guess import guessed_command
 from ggfmt.formats.json.dumps import plain_head
 from ggfmt.formats.json.files import UnsupportedMessages, find_layout, record_spans, unread
 from ggfmt.java.text import InvalidValueError, visible
@@ -111,6 +112,10 @@ def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:
                 "ggfmt reads only messages in JSON: for other messages, read the files of a sink; for JSON, give "
                 "`--input-format`"
             )
+        command = guessed_command(file.shown, head) if envelope is None else None
+        if command is not None:
+            verdict = "looks like delimited text, whose settings no file shows"
+            help = f"give the handler file that wrote it with `--input-config`, or try `{command}`"
         known = unread(head)
         if known is not None:
             verdict, help = f"is {known.what}, which ggfmt does not read", known.help

@@ -656,10 +656,7 @@ def test_the_problems_of_all_files_are_told_at_once(write: Write) -> None:
 )
 def test_content_that_is_not_recognised(write: Write, content: str | bytes) -> None:
     assert problems(write("x.def", content)) == [
-        (
-            "x.def: error[GG201] the file has none of the known kinds of definitions; "
-            "give a DEFGEN file, a GoldenGate JSON schema or an Avro schema of a record"
-        )
+        (f"x.def: error[GG201] the file has none of the known kinds of definitions; give {KNOWN_FILES}")
     ]
 
 
@@ -684,7 +681,7 @@ def test_a_directory_without_definitions(write: Write) -> None:
     assert problems("defs") == [
         (
             "defs: error[GG201] the directory holds no definitions; "
-            "its files should be named `*.def`, `*.avsc`, `*.schema.json`"
+            "its files should be named `*.def`, `*.sql`, `*.avsc`, `*.schema.json`"
         )
     ]
 

@@ -29,6 +29,8 @@ from ggfmt.formats.goldengate.xml.records import XmlRecord
 from ggfmt.kernels import native, state
 from ggfmt.model.table import Column, TableDef
 
+FIELDS = "op_type, table, op_ts, current_ts, pos, columns of the table"
+
 CHANGES = Changes(
     PlainTable("GG.T", (PlainColumn("A", "string", 0), PlainColumn("B", "string", 0))),
     [
@@ -111,5 +113,5 @@ def test_a_byte_order_mark_is_none_of_a_line_where_another_is_not_of_the_encodin
         assert [operation.after for operation in found.plain] == [{"A": "a"}, {"A": "b"}]
         assert found.reasons == [
             "GG303 the line is not UTF-8: byte 0xff at byte 0 of the line",
-            "GG311 the line has 2 fields, but should have at least 5",
+            f"GG311 the line has 2 fields, but should have at least 5: {FIELDS}",
         ]

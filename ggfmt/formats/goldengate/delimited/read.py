@@ -23,6 +23,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Context, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, Routed, Router, Source, Unroutable
 from ggfmt.formats.goldengate.delimited import Cell, DelimitedOptions, Part
+from ggfmt.formats.goldengate.delimited.guess import guessed_options
 from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS, Roles
 from ggfmt.formats.goldengate.options import op_keys, op_kinds
 from ggfmt.formats.goldengate.reading import check_operation_type, defined_table, row_images, times, with_after
@@ -30,6 +31,7 @@ from ggfmt.formats.records.batching import BatchingReader, HeldTable, Spans
 from ggfmt.formats.records.problems import legal_values
 from ggfmt.formats.records.scanner import ScannedBatch, Scanner
 from ggfmt.java.charsets import can_decode, codec_of, native_charset
+from ggfmt.java.text import visible
 from ggfmt.kernels import kernel
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Catalog, TableDef
@@ -167,6 +169,7 @@ _ENCODING_HELP = "set `encoding` in `--input-config`"
 _WITH_BEFORE = pa.array([OpType.UPDATE.value, OpType.DELETE.value], pa.string())
 _PARTS = (Part.NAME, Part.BEFORE, Part.AFTER, Part.VALUE)  # by the number that the kernel has for each
 _MAX_METADATA = 256
+_MAX_SHOWN = 20  # columns in an error
 _MAX_COLUMNS = 1 << 17  # of all tables together: each takes some memory
 
 
@@ -395,7 +398,7 @@ class DelimitedTextReader(BatchingReader[_Table]):
         line = line.removeprefix("\ufeff")  # joined files: the first field is metadata, which has no byte order mark
         fields = line.split(delimiter) if delimiter else [line]
         if len(fields) < self._head:
-            return self._wrong_count(len(fields), None)
+            return self._wrong_count(fields, None)
         # The name has no dots for absent parts at its start.
         parts = dropwhile(not_, (fields[place] for place in self._name))
         definition = self._definition(".".join(parts) if self._name else None)
@@ -404,7 +407,7 @@ class DelimitedTextReader(BatchingReader[_Table]):
         table = self._hold_table(definition)
         width = self._head + len(table.cells)
         if len(fields) != width:
-            return self._wrong_count(len(fields), definition, width)
+            return self._wrong_count(fields, definition, width)
         assert self._roles.op is not None  # the layout guarantees it
         word = fields[self._field(self._roles.op)]
         kind = self._kinds.get(word)
@@ -497,15 +500,27 @@ class DelimitedTextReader(BatchingReader[_Table]):
     def _definition(self, name: str | None) -> TableDef | Diagnostic:
         return defined_table(self.catalog, name, "lines", "definition", "delimited text does")
 
-    def _wrong_count(self, count: int, table: TableDef | None, wanted: int | None = None) -> Diagnostic:
+    def _wrong_count(self, fields: Sequence[str], table: TableDef | None, wanted: int | None = None) -> Diagnostic:
         wanted_text = f"{wanted}" if wanted is not None else f"at least {self._head}"
         place = Span() if table is None else Span(table=table.full_name)
-        fields = f"{count} fields"
+        names = [column.name for column in self._metadata]
+        if table is None:
+            names.append("columns of the table")
+        else:
+            names += table.column_names[:_MAX_SHOWN]
+            left = len(table.columns) - _MAX_SHOWN
+            names += [f"{left} more columns"] if left > 0 else []
         help = "correct the definition or `--input-config`; a value may contain the delimiter"
-        if count == 1:
-            fields = "1 field"
+        guessed = guessed_options(fields[0].encode()) if len(fields) == 1 else None
+        if guessed is not None:
+            help = (
+                f"try {' '.join(f'`{option}`' for option in guessed)}, or give the handler file with `--input-config`"
+            )
+        elif len(fields) == 1:
             help = "set `fieldDelimiter` with `--input-option`, or give the handler file with `--input-config`"
-        return Diagnostic("GG311", f"the line has {fields}, but should have {wanted_text}", place, help)
+        has = "1 field" if len(fields) == 1 else f"{len(fields)} fields"
+        message = f"the line has {has}, but should have {wanted_text}: {', '.join(map(visible, names))}"
+        return Diagnostic("GG311", message, place, help)
 
     def _wrong_key(self, key: str, table: TableDef) -> Diagnostic:
         word = key if len(key) <= 40 and key.isprintable() else "..."

@@ -20,6 +20,8 @@ from ggfmt.formats.goldengate.delimited import DelimitedTextOptions
 from ggfmt.formats.goldengate.delimited.read import DelimitedTextReader
 from ggfmt.model.table import Column, TableDef
 
+FIELDS = "op_type, table, op_ts, current_ts, pos, columns of the table"
+
 TABLE = TableDef("GG.T", (Column("A"), Column("B")))
 
 
@@ -35,10 +37,22 @@ def test_a_value_that_stands_for_null_and_missing_is_missing() -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (b"I|GG.T|t|c|p|1", "GG311 the line has 6 fields, but should have 7"),
-        (b"I|GG.T|t|c|p|1|2|3", "GG311 the line has 8 fields, but should have 7"),
-        (b"I|GG.T", "GG311 the line has 2 fields, but should have at least 5"),
-        (b"", "GG311 the line has 1 field, but should have at least 5"),
+        (
+            b"I|GG.T|t|c|p|1",
+            "GG311 the line has 6 fields, but should have 7: op_type, table, op_ts, current_ts, pos, A, B",
+        ),
+        (
+            b"I|GG.T|t|c|p|1|2|3",
+            "GG311 the line has 8 fields, but should have 7: op_type, table, op_ts, current_ts, pos, A, B",
+        ),
+        (
+            b"I|GG.T",
+            f"GG311 the line has 2 fields, but should have at least 5: {FIELDS}",
+        ),
+        (
+            b"",
+            f"GG311 the line has 1 field, but should have at least 5: {FIELDS}",
+        ),
         (b"X|GG.T|t|c|p|1|2", "GG304 the operation type cannot be `X`"),
         (b"I|GG.U|t|c|p|1|2", "GG205 the table `GG.U` has no definition"),
         (b"I|GG.T|t|c|p|\xe4|2", "GG303 the line is not UTF-8: byte 0xe4 at byte 13 of the line"),

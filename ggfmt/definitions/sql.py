@@ -1,0 +1,227 @@
+"""Table definitions from SQL: `CREATE TABLE` as Oracle, PostgreSQL, MySQL and others write it.
+
+Of a statement, the names, types, `NOT NULL` and the primary key count. The key may also come later, as pg_dump writes
+it: `ALTER TABLE ... ADD PRIMARY KEY`. All else is ignored. A type without a known name is a string.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+from typing import NamedTuple
+
+from ggfmt.definitions.source import DefinitionFile
+from ggfmt.formats.mysql.types import sql_type as mysql_type
+from ggfmt.model.table import STRING, Column, Kind, SqlType, TableDef, join_name
+
+CREATE = re.compile(r"^\s*create\s[^;('\"]*?\btable\b", re.IGNORECASE | re.MULTILINE)
+
+_TOKEN = re.compile(
+    r"""--[^\n]*|/\*.*?\*/|\s+
+    |(?P<text>'(?:[^'\\]|''|\\.)*')
+    |(?P<quoted>"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\W\d][^\]]*\])
+    |(?P<word>[\w$\#@]+)
+    |(?P<mark>.)""",
+    re.DOTALL | re.VERBOSE,
+)
+# What only one system writes; the first that fits counts.
+_DIALECTS = (
+    ("hive", r"\bstored\s+as\b|\btblproperties\b|\brow\s+format\b"),
+    ("mysql", r"`|\bauto_increment\b"),
+    ("oracle", r"\bn?varchar2\b|\bnumber\b|\bn?clob\b|\bbinary_(?:float|double)\b"),
+    ("postgres", r""),
+)
+_NO_COLUMN = {"constraint", "primary", "unique", "key", "index", "foreign", "check", "exclude", "like", "fulltext"}
+_NO_COLUMN |= {"spatial", "period", "supplemental", "partition"}
+_AFTER_TYPE = {"not", "null", "default", "primary", "unique", "key", "comment", "auto_increment", "generated", "enable"}
+_AFTER_TYPE |= {
+    "references",
+    "check",
+    "collate",
+    "constraint",
+    "identity",
+    "as",
+    "on",
+    "invisible",
+    "visible",
+    "encode",
+}
+_AFTER_TYPE |= {"storage", "compression", "charset", "disable", "sparse", "rowguidcol"}
+_TYPE = re.compile(r"([a-z_0-9 ]*)(?:\( ?([0-9]+|\*)(?: [a-z]+)? ?(?:, ?(-?[0-9]+) ?)?\))?(.*)", re.IGNORECASE)
+_KINDS = {
+    **dict.fromkeys(("bool", "boolean"), Kind.BOOLEAN),
+    **dict.fromkeys(("smallint", "int2", "smallserial", "tinyint", "int", "int4", "integer", "serial"), Kind.INTEGER),
+    **dict.fromkeys(("bigint", "int8", "bigserial"), Kind.INTEGER),
+    **dict.fromkeys(("decimal", "dec", "numeric", "number", "money", "smallmoney"), Kind.DECIMAL),
+    **dict.fromkeys(("real", "float4", "binary_float"), Kind.FLOAT),
+    **dict.fromkeys(("double", "double precision", "float", "float8", "binary_double"), Kind.DOUBLE),
+    "date": Kind.DATE,
+    **dict.fromkeys(("time", "timetz"), Kind.TIME),
+    **dict.fromkeys(("timestamp", "timestamptz", "datetime", "datetime2", "smalldatetime"), Kind.TIMESTAMP),
+    "datetimeoffset": Kind.TIMESTAMP,
+    "interval": Kind.INTERVAL,
+    **dict.fromkeys(("bytea", "binary", "varbinary", "blob", "raw", "long raw", "image"), Kind.BINARY),
+}
+_BITS = {"tinyint": 8, **dict.fromkeys(("smallint", "int2", "smallserial"), 16)}
+_BITS |= dict.fromkeys(("int", "int4", "integer", "serial"), 32)
+_MAX_WORDS = 12  # before the name of a table
+_ZONED = ("timetz", "timestamptz", "datetimeoffset")
+
+
+class _Token(NamedTuple):
+    kind: str  # text, quoted, word or mark
+    text: str
+    start: int
+
+    @property
+    def word(self) -> str:
+        """The word in lower case; empty for all else."""
+        return self.text.lower() if self.kind == "word" else ""
+
+
+def parse_sql(source: DefinitionFile) -> list[TableDef]:
+    """Return the tables of a file of statements. Problems are GG202."""
+    text = source.text
+    tokens = [_Token(found.lastgroup, found[0], found.start()) for found in _TOKEN.finditer(text) if found.lastgroup]
+    dialect = next(name for name, sign in _DIALECTS if re.search(sign, text, re.IGNORECASE))
+    if dialect == "hive":
+        help = "give the definitions of the source: its SQL, or the files from which the table of Hive was made"
+        source.problem("the file defines tables of Hive, whose names differ from the names in the source", help)
+        return []
+    tables: dict[str, TableDef] = {}
+    for statement in _statements(tokens):
+        place = _after_table(statement)
+        name, place = _name(statement, place, dialect) if place else ("", 0)
+        if not name:
+            continue
+        if statement[0].word == "alter":
+            key = _key(statement, dialect)
+            if name in tables and key:
+                tables[name] = tables[name].with_keys(key)
+        elif statement[place : place + 1] and statement[place].text == "(":
+            entries = list(_entries(statement[place:]))
+            columns = [_column(entry, dialect) for entry in entries if entry[0].word not in _NO_COLUMN]
+            key = [name for entry in entries for name in _key(entry, dialect)]
+            table = source.table(name, columns, source.place(statement[0].start)[0])
+            if table is not None:
+                tables[table.full_name] = table.with_keys(key)
+    return list(tables.values())
+
+
+def _statements(tokens: Sequence[_Token]) -> Iterator[list[_Token]]:
+    statement: list[_Token] = []
+    depth = 0
+    for token in tokens:
+        depth += {"(": 1, ")": -1}.get(token.text, 0)
+        # Not each tool ends its statements by a semicolon.
+        if statement and (token.text in (";", "/") or (depth == 0 and token.word in ("create", "alter"))):
+            yield statement
+            statement, depth = [], 0
+        if token.text not in (";", "/"):
+            statement.append(token)
+    if statement:
+        yield statement
+
+
+def _after_table(statement: Sequence[_Token]) -> int:
+    """Return the place of the name of a table that a statement creates or alters; 0 for other statements."""
+    words = [token.word for token in statement[:_MAX_WORDS]]
+    if words[0] not in ("create", "alter") or "table" not in words:
+        return 0
+    place = words.index("table") + 1
+    while words[place : place + 1] and words[place] in ("if", "not", "exists", "only"):
+        place += 1
+    return place
+
+
+def _name(tokens: Sequence[_Token], place: int, dialect: str) -> tuple[str, int]:
+    """Return the name of a table that starts at a place, and the place after it."""
+    parts = []
+    for token, mark in zip_longest(tokens[place::2], tokens[place + 1 :: 2]):
+        if token.kind not in ("word", "quoted"):
+            break
+        parts.append(_identifier(token, dialect))
+        if mark is None or mark.text != ".":
+            break
+    return join_name(*parts), place + max(2 * len(parts) - 1, 0)
+
+
+def _entries(tokens: Sequence[_Token]) -> Iterator[list[_Token]]:
+    """Yield what is between the commas of a list, whose parenthesis is the first token."""
+    entry: list[_Token] = []
+    depth = 0
+    for token in tokens:
+        depth -= token.text == ")"
+        if depth == 0 and token.text == ")":
+            break
+        if depth == 1 and token.text == ",":
+            yield entry
+            entry = []
+        elif depth:
+            entry.append(token)
+        depth += token.text == "("
+    if entry:
+        yield entry
+
+
+def _key(tokens: Sequence[_Token], dialect: str) -> list[str]:
+    """Return the columns of the primary key that a column, a constraint or a statement defines."""
+    words = [token.word for token in tokens]
+    place = next((at for at in range(len(words)) if words[at : at + 2] == ["primary", "key"]), None)
+    if place is None:
+        return []
+    if words[0] not in _NO_COLUMN | {"alter"}:
+        return [_identifier(tokens[0], dialect)]
+    start = next((at for at in range(place, len(tokens)) if tokens[at].text == "("), len(tokens))
+    return [_identifier(column[0], dialect) for column in _entries(tokens[start:])]
+
+
+def _identifier(token: _Token, dialect: str) -> str:
+    """Return a name as its database has it: PostgreSQL and Oracle fold names without quotes."""
+    if token.kind == "quoted":
+        end = token.text[-1]
+        return token.text[1:-1].replace(2 * end, end)
+    fold = {"oracle": str.upper, "postgres": str.lower}.get(dialect, str)
+    return fold(token.text)
+
+
+def _column(entry: Sequence[_Token], dialect: str) -> Column:
+    words = [token.word for token in entry]
+    end = next((at for at in range(1, len(words)) if words[at] in _AFTER_TYPE), len(words))
+    type = " ".join(token.text for token in entry[1:end])
+    required = any(words[at : at + 2] == ["not", "null"] for at in range(len(words))) or bool(_key(entry, dialect))
+    return Column(_identifier(entry[0], dialect), _sql_type(type, dialect), not required)
+
+
+def _sql_type(text: str, dialect: str) -> SqlType:
+    """Return the type of a column. `text`: the words of its type, with a blank between them."""
+    if dialect == "mysql":
+        return replace(mysql_type(text.replace(" (", "(").replace("( ", "(")), base64=False)
+    if text.endswith("[ ]"):
+        return SqlType(Kind.STRING, item=_sql_type(text[:-3].rstrip(), dialect))
+    found = _TYPE.fullmatch(text.lower())
+    if found is None:
+        return STRING
+    name, first, second, rest = found[1], found[2], found[3], found[4]
+    name = name.strip().removesuffix(" without time zone")
+    size = int(first) if first and first != "*" else None
+    zoned = name in _ZONED or "with time zone" in f"{name}{rest}" or "with local time zone" in f"{name}{rest}"
+    name = re.sub(r" with (?:local )?time zone$", "", name)
+    if name.startswith("interval"):
+        return SqlType(Kind.INTERVAL)
+    kind = _KINDS.get(name, Kind.STRING)
+    if dialect == "oracle" and (name in ("number", "float", "integer", "int", "smallint") and size is None):
+        return SqlType(Kind.NUMBER if name in ("number", "float") else Kind.INTEGER)
+    if dialect == "oracle" and name == "float":
+        return SqlType(Kind.NUMBER)
+    if kind is Kind.DECIMAL and name not in ("money", "smallmoney"):
+        return SqlType(kind, precision=size, scale=int(second) if second else (0 if size else None))
+    if kind is Kind.INTEGER:
+        return SqlType(kind, bits=_BITS.get(name))
+    if kind is Kind.DATE:
+        return SqlType(kind, timed=dialect == "oracle")
+    if kind in (Kind.TIME, Kind.TIMESTAMP):
+        return SqlType(kind, scale=size, zoned=zoned and "local" not in rest)
+    return SqlType(kind, length=size) if kind in (Kind.STRING, Kind.BINARY) else SqlType(kind)

@@ -1,0 +1,135 @@
+"""Table definitions from `CREATE TABLE`, header lines, and Avro schemas that people write."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ggfmt.definitions import load_definitions
+from ggfmt.diagnostics.diagnostic import ConfigurationError
+from ggfmt.model.table import Column, Kind, SqlType, TableDef
+
+ORACLE = """
+  CREATE TABLE "GG"."ORDERS"
+   (  "ID" NUMBER(10,0) NOT NULL ENABLE,
+      "Day" DATE DEFAULT to_date('2026-01-01, x', 'YYYY') , PRICE NUMBER(8,2) DEFAULT (0), ANY_NUMBER NUMBER,
+      SPAN INTERVAL DAY (2) TO SECOND (6), OLD LONG RAW, NAME VARCHAR2(4 CHAR), BIG BINARY_DOUBLE,
+      T TIMESTAMP (6) WITH TIME ZONE,
+      CONSTRAINT "PK" PRIMARY KEY ("ID", "Day") USING INDEX PCTFREE 10 TABLESPACE "USERS"  ENABLE,
+      CONSTRAINT CK CHECK (PRICE > (1))
+   ) SEGMENT CREATION IMMEDIATE TABLESPACE "USERS" ;
+create table gg.lines (id integer primary key, name varchar2(3))
+/
+"""
+POSTGRES = """-- PostgreSQL database dump; CREATE TABLE in a comment (is none)
+CREATE TABLE public.orders (
+    id bigint NOT NULL,
+    amount numeric(18,2) DEFAULT 0.00,
+    "Quoted ""x" text COLLATE "C",
+    items integer[],
+    at timestamp(3) with time zone, local timestamp without time zone, raw bytea,
+    ch character varying(20), ratio double precision, doc jsonb DEFAULT '{"a": ";"}'::jsonb
+);
+ALTER TABLE public.orders OWNER TO me;
+ALTER TABLE ONLY public.orders
+    ADD CONSTRAINT orders_pkey PRIMARY KEY (id);
+"""
+MYSQL = """
+CREATE TABLE IF NOT EXISTS `shop`.`o` (
+  `id` bigint(20) unsigned NOT NULL AUTO_INCREMENT,
+  `e` enum('a','b,)') DEFAULT NULL COMMENT 'it''s (a) comment, PRIMARY KEY (x)',
+  `at` datetime(6) DEFAULT current_timestamp(6) ON UPDATE current_timestamp(6),
+  PRIMARY KEY (`id`), KEY `k` (`e`), CONSTRAINT `fk` FOREIGN KEY (`e`) REFERENCES `x` (`y`)
+) ENGINE=InnoDB /*!50100 PARTITION BY x */;
+"""
+
+
+def loaded(tmp_path: Path, name: str, text: str) -> dict[str, TableDef]:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    return load_definitions([str(tmp_path / name)])
+
+
+def types(table: TableDef) -> dict[str, str]:
+    return {column.name: f"{column.type}{'' if column.nullable else ' not null'}" for column in table.columns}
+
+
+def test_oracle(tmp_path: Path) -> None:
+    orders, lines = loaded(tmp_path, "o.sql", ORACLE).values()
+    assert (orders.full_name, orders.primary_keys) == ("GG.ORDERS", ("ID", "Day"))
+    assert types(orders) == {
+        "ID": "decimal(10,0) not null",
+        "Day": "date",
+        "PRICE": "decimal(8,2)",
+        "ANY_NUMBER": "number",
+        "SPAN": "interval",
+        "OLD": "binary",
+        "NAME": "string(4)",
+        "BIG": "double",
+        "T": "timestamp(6)",
+    }
+    assert orders.columns[1].type.timed and orders.columns[-1].type.zoned
+    assert (lines.full_name, lines.primary_keys) == ("GG.LINES", ("ID",))
+    assert types(lines) == {"ID": "integer not null", "NAME": "string(3)"}
+
+
+def test_postgresql(tmp_path: Path) -> None:
+    (orders,) = loaded(tmp_path, "p.sql", POSTGRES).values()
+    assert (orders.full_name, orders.primary_keys) == ("public.orders", ("id",))
+    assert types(orders) == {
+        "id": "integer not null",
+        "amount": "decimal(18,2)",
+        'Quoted "x': "string",
+        "items": "string",
+        "at": "timestamp(3)",
+        "local": "timestamp",
+        "raw": "binary",
+        "ch": "string(20)",
+        "ratio": "double",
+        "doc": "string",
+    }
+    assert orders.columns[3].type.item == SqlType(Kind.INTEGER, bits=32)
+    assert [column.name for column in orders.columns if column.type.zoned] == ["at"]
+
+
+def test_mysql(tmp_path: Path) -> None:
+    (table,) = loaded(tmp_path, "m.sql", MYSQL).values()
+    assert (table.full_name, table.primary_keys) == ("shop.o", ("id",))
+    assert types(table) == {"id": "integer(20) not null", "e": "string", "at": "timestamp(6)"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.sql", "create table t ()", "the table has no columns"),
+        ("a.sql", "create table t (a int, a int)", "the table has the column twice"),
+        ("a.sql", "CREATE EXTERNAL TABLE `gg_t` (`a` STRING) STORED AS AVRO", "tables of Hive"),
+        ("a.sql", "create table a.b.c.d (x int)", "more than three parts"),
+        ("GG.T.csv", "ID,1\n", "`1` in the first line is not the name"),
+    ],
+)
+def test_what_cannot_be_read(name: str, text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        loaded(tmp_path, name, text)
+
+
+@pytest.mark.parametrize("text", ["create table as select 1", "create table", "create table t", "alter table x add y"])
+def test_statements_without_columns_are_left_out(text: str, tmp_path: Path) -> None:
+    assert list(loaded(tmp_path, "a.sql", f"{text};\ncreate table t2 (a int);")) == ["t2"]
+
+
+def test_a_header_line(tmp_path: Path) -> None:
+    (table,) = loaded(tmp_path, "GG.T.csv", "op_type|table|op_ts|current_ts|pos|ID|FIRST NAME\nI|GG.T|x\n").values()
+    assert table == TableDef("GG.T", (Column("ID"), Column("FIRST NAME")))
+
+
+def test_an_avro_schema_of_columns_alone(tmp_path: Path) -> None:
+    fields: list[dict[str, Any]] = [{"name": "CUST_CODE", "type": "string"}, {"name": "N", "type": ["null", "long"]}]
+    document = {"type": "record", "name": "T", "namespace": "GG", "fields": fields}
+    (table,) = loaded(tmp_path, "t.avsc", json.dumps(document)).values()
+    assert table.column_names == ("CUST_CODE", "N")
+    fields[0]["name"] = "opType"
+    with pytest.raises(ConfigurationError, match="`opType` is a column or metadata"):
+        loaded(tmp_path, "t.avsc", json.dumps(document))
