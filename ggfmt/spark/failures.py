@@ -53,7 +53,6 @@ _REMEDIES: Sequence[tuple[str, str]] = (
     (r"usable temporary directory", "set TMPDIR to a writable directory"),
     (r"create a temp directory|local dir|NoSuchFile", "set `--spark-conf spark.local.dir` to a writable directory"),
     (r"assign requested address|bind", "set `--spark-conf spark.driver.bindAddress` to an address of this machine"),
-    (r"invalid null input: name|: \?/", "run as a user that has a name in /etc/passwd"),
     (r"UnsupportedClassVersionError|class file version", "name a newer Java with `--java-home`"),
     (r"VM option|garbage collector|max heap", "correct `spark.driver.extraJavaOptions`"),
     (r"ClassNotFoundException", "correct the name of the class in `--spark-conf`"),

@@ -184,8 +184,11 @@ def start_jvm(
     given = " ".join([before, conf.get("spark.driver.extraJavaOptions", ""), theirs.decode(errors="replace")])
     if not re.search(r"-XX\\?:[+-]Use\w*GC\b", given):
         options.append("-XX:+UseSerialGC")
+    names = {} if _has_name() else dict.fromkeys(("SPARK_USER", "HADOOP_USER_NAME"), f"user-{os.getuid()}")
+    options += [f'"-Duser.home={scratch}"'] if names else []
     options += filter(None, [archive_option, before])  # later ones count, so those of the user come last
     environment = {
+        **names,
         **environment,
         "SPARK_SUBMIT_OPTS": " ".join(options),
         "JAVA_HOME": str(java.home),
@@ -251,6 +254,20 @@ def _escaped(text: str) -> str:
     encoded = text.encode("utf-16-be", "surrogatepass")
     units = struct.unpack(f">{len(encoded) // 2}H", encoded)
     return "".join(chr(unit) if chr(unit) in _PLAIN else f"\\u{unit:04x}" for unit in units)
+
+
+def _has_name() -> bool:
+    """Return whether this user has a name, without which neither Spark nor Hadoop starts. In containers, any user may
+    run a program."""
+    try:
+        import pwd
+
+        pwd.getpwuid(os.getuid())
+    except (ImportError, AttributeError):  # not a system of POSIX
+        return True
+    except KeyError:
+        return False
+    return True
 
 
 def user_defaults(home: Path, environment: Mapping[str, str]) -> bytes:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import time
@@ -479,3 +481,24 @@ def test_on_a_standalone_master_with_two_workers(tmp_path: Path) -> None:
         _, package = in_subprocess(tmp_path, f"{master!r}, {conf}").splitlines()
     assert SENT.search(package)
     assert len(list(cluster.glob("work-?/app-*"))) == 2
+
+
+SETPRIV = shutil.which("setpriv")
+MAY_READ = "+dac_read_search,+dac_override"  # in this checkout, which may be root's alone
+
+
+@pytest.mark.skipif(SETPRIV is None or os.getuid() != 0, reason="needs root and setpriv")
+def test_a_user_without_a_name_and_a_home() -> None:
+    """As in containers, where a user may have any number."""
+    with tempfile.TemporaryDirectory() as place:
+        tmp_path = Path(place)
+        tmp_path.chmod(0o777)
+        command = [str(SETPRIV), "--reuid", "123456", "--regid", "0", "--clear-groups"]
+        command += ["--inh-caps", MAY_READ, "--ambient-caps", MAY_READ, sys.executable, "-m", "ggfmt", "run"]
+        command += [str(ROOT / "samples" / "tcustord.json"), "--to", "json", "-o", str(tmp_path / "out")]
+        variables = {"PATH": os.environ["PATH"], "TMPDIR": str(tmp_path)}
+        done = subprocess.run(
+            [*command, "--master", "local[1]"], env=variables, capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / "out" / "_SUCCESS").stat().st_uid == 123456
