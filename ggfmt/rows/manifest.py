@@ -31,6 +31,7 @@ from ggfmt.rows.tables import RowTable
 from ggfmt.rows.units import BaseFile, KeptFiles, ShortenedFile
 from ggfmt.version import VERSION
 
+MAX_TABLES = 20  # with a line each
 _OF_SET_ASIDE = ("key", "columns", "numbers", "operations", "order", "unfit", "last_position")
 
 
@@ -190,7 +191,8 @@ def _entry(item: PublishedFile) -> dict[str, Any]:
     return entry | {"bytes": item.file.size, "sha256": item.file.sha256}
 
 
-def summary_lines(document: dict[str, Any]) -> Iterator[str]:
+def summary_lines(document: dict[str, Any], whole: bool = False) -> Iterator[str]:
+    """Yield what a run has made. `whole`: a line for each table, also if many have nothing but rows."""
     if document["skipped_records"]:
         tables, records = len(document["skipped_records"]), sum(document["skipped_records"].values())
         yield f"not selected: {counted(tables, 'table')}, {counted(records, 'record')}"
@@ -199,6 +201,7 @@ def summary_lines(document: dict[str, Any]) -> Iterator[str]:
         yield f"set aside in `_rejects`: {records}; the rows may lack their changes"
     for name, aside in document[SET_ASIDE_MEMBER].items():
         yield f"{name}: {counted(aside['kept'], 'operation')} set aside for the next run; the rows lack them"
+    plain: list[str] = []
     for name, table in document["tables"].items():
         parts = [counted(table["rows"], "row")]
         if table["deleted"]:
@@ -217,7 +220,15 @@ def summary_lines(document: dict[str, Any]) -> Iterator[str]:
             parts.append(f"{found} that contradict the row ({kinds})")
         order = table["order"] + ("; operations of one time are taken for a transaction" if table["timed"] else "")
         key = "" if table["key"] else "; no primary key: all columns identify a row, see `--key`"
-        yield f"{name}: {', '.join(parts)}; in the order of {order}{key}"
+        line = f"{name}: {', '.join(parts)}; in the order of {order}{key}"
+        if len(parts) > 1 or key:
+            yield line
+        else:
+            plain.append(line)
+    if whole or len(plain) <= MAX_TABLES:
+        yield from plain
+    else:
+        yield f"{counted(len(plain), 'table')} more, each with rows alone: `-v` shows them"
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,6 @@ __all__ = ["ConsolidationSettings", "execute"]
 
 STAGED_BYTES_PER_BYTE = 4  # of a file of rows
 MAX_GROWTH = 4  # times the buckets of a table, before all of it is written into more buckets
-MAX_LOGGED_TABLES = 20
 MAX_SHARED_BUCKETS = 8  # whose tasks share batches in memory; each of them looks at all keys
 _FINDING = "finding rows"  # a phase of its own
 
@@ -183,7 +182,7 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
         def describe(published: Sequence[PublishedFile]) -> dict[str, Any]:
             seconds = time.perf_counter() - run.started
             document = build_manifest(run, self.settings, self.staged, self.results, published, seconds)
-            self._summary = list(summary_lines(document))
+            self._summary = list(summary_lines(document, log.isEnabledFor(logging.DEBUG)))
             return document
 
         self.target.inputs = None if run.checkpoint is None else run.checkpoint.recorded
@@ -193,6 +192,7 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
     def report(self, run: Run) -> dict[str, Any]:
         for line in self._summary:
             log.info("%s", visible(line))
+        log.info("committed to %s", visible(self.target.shown))
         return self._document
 
     def unchanged(self) -> dict[str, Any]:
@@ -492,13 +492,10 @@ class _TableWork:
 
 
 def _log_found_types(work: Sequence[_TableWork]) -> None:
-    found = [one for one in work if one.result.numbers]
-    for one in found[:MAX_LOGGED_TABLES]:
-        types = (f"{name} {ddl_type(one.plan.table.types[name])}" for name in one.result.numbers)
-        log.info("%s: types found in the data: %s", visible(one.plan.table.name), visible(", ".join(types)))
-    if len(found) > MAX_LOGGED_TABLES:
-        others = counted(len(found) - MAX_LOGGED_TABLES, "other table")
-        log.info("types were found in the data of %s; see the manifest", others)
+    for one in work if log.isEnabledFor(logging.DEBUG) else ():
+        types = [f"{name} {ddl_type(one.plan.table.types[name])}" for name in one.result.numbers]
+        if types:
+            log.debug("%s: types found in the data: %s", visible(one.plan.table.name), visible(", ".join(types)))
 
 
 def _take_step(
