@@ -102,6 +102,8 @@ class DatabaseConnection(ABC):
         except (Abend, UsageError, ColumnError, KeyboardInterrupt, MemoryError):
             raise
         except Exception as error:
+            if "canceling statement due to user request" in str(error):
+                raise KeyboardInterrupt from None  # ADBC takes SIGINT during a statement, and cancels it
             message, help = self._described(error)
             raise Abend(Diagnostic("GG588", message, Span(file=self.shown, table=table), help)) from None
 

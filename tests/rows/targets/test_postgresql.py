@@ -307,7 +307,8 @@ def test_values_of_all_types_come_back_exactly(target: Target, made: str) -> Non
     ],
 )
 def test_keys_of_all_types_find_their_rows(target: Target, type: str, value: Any) -> None:
-    columns = [field("id", *type.split(), optional=False), field("n", "string"), field("v", "string")]
+    plain, _, semantic = type.partition(" ")
+    columns = [field("id", plain, semantic or None, False), field("n", "string"), field("v", "string")]
 
     def applied(op: str, before: Any, after: Any) -> list[tuple[str | None, ...]]:
         target.apply([wrapped(event(op, before, after), *columns)], key="id")
@@ -501,6 +502,22 @@ def test_a_killed_process_leaves_nothing(target: Target, seconds: float) -> None
         time.sleep(0.05)
     assert target.rows("select count(*), max(n) filter (where id = '1') from gg.a") == [("20003", "19999")]
     assert target.apply() == []
+
+
+def test_a_signal_during_a_statement_is_no_error_of_the_database(target: Target) -> None:
+    target.server.run(
+        "create schema gg; create table gg.a (id text primary key, n text, v text);"
+        "create function gg.wait() returns trigger language plpgsql as 'begin perform pg_sleep(20); return new; end';"
+        "create trigger t before insert on gg.a for each row execute function gg.wait()"
+    )
+    add_changes(target.directory, "0", [change("I", 1, after=row("1"))])
+    words = [sys.executable, "-m", "ggfmt", "apply", str(target.directory / "changes"), target.url, "--key", "ID"]
+    process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+    while process.poll() is None and not target.rows("select 1 from pg_stat_activity where wait_event = 'PgSleep'"):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=30)
+    assert (process.returncode, told.splitlines()[-1]) == (130, "interrupted; nothing was committed")
 
 
 def test_random_changes_equal_the_source_after_each_run(target: Target, tmp_path: Path) -> None:
