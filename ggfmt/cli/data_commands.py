@@ -146,7 +146,7 @@ def apply(request: ApplyRequest, progress: Annotated[bool | None, options.PROGRE
 
     `ggfmt apply changes/ postgresql://USER@HOST/DATABASE --dry-run`
 
-    `ggfmt apply net --print-sql snowflake`
+    `ggfmt apply out --print-sql snowflake`
 
     A run is one transaction. The database remembers which files were read, so that each is applied once.
     """

@@ -47,8 +47,8 @@ class Operations:
         return iter(self.reader())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        stream: object = self.reader().__arrow_c_stream__(requested_schema)  # type: ignore[no-untyped-call]
-        return stream
+        reader: Any = self.reader()
+        return reader.__arrow_c_stream__(requested_schema)
 
     def read_all(self) -> pa.Table:
         try:

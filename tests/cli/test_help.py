@@ -26,7 +26,7 @@ PROGRAM: Any = typer.main.get_command(app)
 COMMANDS: dict[str, Any] = dict(PROGRAM.commands)
 HANDLER_FILES = {"json.properties", "avro.properties", "debezium.properties"}
 GENERIC = {"changes/", "changes.json", "out", "schemas", "dirdef", ".", "samples", "/tmp/samples", *HANDLER_FILES}
-GENERIC.add("kafka://broker:9092")
+GENERIC |= {"kafka://broker:9092", "postgresql://USER@HOST/DATABASE"}
 BARE = {"formats", "docs", "doctor", "lsp", "samples"}  # commands that need nothing
 FILES = ("inputs", "files", "config", "definitions", "input_config", "output", "handler_files", "paths")
 
