@@ -236,13 +236,20 @@ def input_settings(
 
 
 def tables(definitions: Mapping[str, TableDef] | Paths, source: WriterSettings | None = None) -> dict[str, TableDef]:
-    """Return table definitions; `source` is how the input was written."""
+    """Return table definitions of files and databases; files count first. `source` is how the input was written."""
     from ggfmt.definitions import load_definitions
     from ggfmt.formats.api.format import DEFAULT_SETTINGS
 
     if isinstance(definitions, Mapping):
         return dict(definitions)
-    return load_definitions(texts(definitions), source or DEFAULT_SETTINGS)
+    given = texts(definitions)
+    urls = [place for place in given if place.startswith(("postgresql://", "postgres://"))]
+    found = load_definitions([place for place in given if place not in urls], source or DEFAULT_SETTINGS)
+    if urls:
+        from ggfmt.database.definitions import table_definitions
+
+        found = {name: table for url in urls for name, table in table_definitions(url).items()} | found
+    return found
 
 
 def check_choice(name: str, value: str, legal: object) -> str:

@@ -39,7 +39,7 @@ DEFINITIONS = Option(
     metavar="FILE",
     file=True,
     panel="Input",
-    help="Table definitions: DEFGEN, SQL, JSON schema, .avsc, or a CSV file with a header line.",
+    help="Table definitions: DEFGEN, SQL, JSON schema, .avsc, CSV header, or `postgresql://...`.",
 )
 INPUT_FORMAT = Option(metavar="ID", panel="Input", complete="input_formats", help="`auto`, or the id of a format.")
 INPUT_CONFIG = Option(

@@ -187,6 +187,11 @@ def _identifier(token: _Token, dialect: str) -> str:
     return fold(token.text)
 
 
+def sql_type(text: str, dialect: str) -> SqlType:
+    """Return the type that a text such as `numeric(18,2)` means in a dialect: `oracle`, `postgres` or `mysql`."""
+    return _sql_type(" ".join(found[0] for found in _TOKEN.finditer(text) if found.lastgroup), dialect)
+
+
 def _column(entry: Sequence[_Token], dialect: str) -> Column:
     words = [token.word for token in entry]
     end = next((at for at in range(1, len(words)) if words[at] in _AFTER_TYPE), len(words))
