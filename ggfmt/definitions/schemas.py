@@ -4,13 +4,12 @@ A schema does not list the primary key: every column has key 0. JSON schemas als
 
 In a row schema, columns and metadata of the messages are fields side by side. These decide, in this order: the property
 that ggfmt writes into its schemas; the settings of the messages' writer (`--input-config`); the names of the fixed
-metadata in the manual of 12.2 (6.3.3 and 6.4.3). ggfmt does not guess: fields that may be metadata of a template, also
-by a word in their names, are an error. GoldenGate's columns may be null, its metadata are never null.
+metadata in the manual of 12.2 (6.3.3 and 6.4.3). ggfmt does not guess: fields that may be metadata of a template are an
+error. GoldenGate's columns may be null, its metadata are never null.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -39,12 +38,6 @@ _HELP = (
     "give the handler file that wrote the messages by `--input-config`; if all of these properties are columns, add "
     f'`"{METADATA_PROPERTY}": ""` to the schema'
 )
-
-
-# Parts of the names that people give metadata fields.
-_METADATA_WORDS = {"op", "optype", "opts", "operation", "table", "tablename", "objectname", "schema", "ts", "timestamp"}
-_METADATA_WORDS |= {"currentts", "current", "pos", "position", "seqno", "rba", "csn", "scn", "xid", "tokens", "token"}
-_METADATA_WORDS |= {"trail", "keys", "primary", "catalog", "commit", "transaction", "rowid", "gg"}
 
 
 class FieldForm(Enum):
@@ -109,8 +102,7 @@ def column_fields(
     rest = _without(forms, _fixed(forms))
     leading = list(takewhile(lambda name: _may_be_metadata(forms[name]), rest))
     columns = rest[len(leading) :]
-    doubtful = any(_METADATA_WORDS & set(_words(name)) for name in leading)
-    if doubtful and columns and all(forms[name] is FieldForm.NULLABLE for name in columns):
+    if leading and columns and all(forms[name] is FieldForm.NULLABLE for name in columns):
         shown = list_names(leading[:_SHOWN_NAMES])
         more = f" and {len(leading) - _SHOWN_NAMES} more" if len(leading) > _SHOWN_NAMES else ""
         noun = "field" if len(leading) == 1 else "fields"
@@ -141,10 +133,6 @@ def _fixed(forms: Mapping[str, FieldForm]) -> list[str]:
     """Return the fixed metadata among the fields, if the operation type is one."""
     names = [name for name in FIXED_NAMES if _may_be_metadata(forms.get(name))]
     return names if _OP_TYPE_NAME in names else []
-
-
-def _words(name: str) -> list[str]:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower().split("_")
 
 
 def without_metadata(names: Sequence[str]) -> list[str]:

@@ -1,10 +1,8 @@
-"""Table definitions from `CREATE TABLE`, header lines, and Avro schemas that people write."""
+"""Table definitions from `CREATE TABLE` and header lines."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -123,13 +121,3 @@ def test_statements_without_columns_are_left_out(text: str, tmp_path: Path) -> N
 def test_a_header_line(tmp_path: Path) -> None:
     (table,) = loaded(tmp_path, "GG.T.csv", "op_type|table|op_ts|current_ts|pos|ID|FIRST NAME\nI|GG.T|x\n").values()
     assert table == TableDef("GG.T", (Column("ID"), Column("FIRST NAME")))
-
-
-def test_an_avro_schema_of_columns_alone(tmp_path: Path) -> None:
-    fields: list[dict[str, Any]] = [{"name": "CUST_CODE", "type": "string"}, {"name": "N", "type": ["null", "long"]}]
-    document = {"type": "record", "name": "T", "namespace": "GG", "fields": fields}
-    (table,) = loaded(tmp_path, "t.avsc", json.dumps(document)).values()
-    assert table.column_names == ("CUST_CODE", "N")
-    fields[0]["name"] = "opType"
-    with pytest.raises(ConfigurationError, match="`opType` is a column or metadata"):
-        loaded(tmp_path, "t.avsc", json.dumps(document))

@@ -234,7 +234,7 @@ def test_fields_of_avro(name: str, prefix: str, tmp_path: Path, caplog: pytest.L
     table = TableDef("GG.TCUSTORD", (Column("ID"), Column("NAME"), Column("AMOUNT", SqlType(Kind.DOUBLE))))
     source = write_lines(tmp_path / "in.json", [operation(0)])
     settings = (f"gg.handler.a.format={name}", "gg.handler.a.format.generateSchema=false")
-    with caplog.at_level("INFO", "ggfmt"):
+    with caplog.at_level("DEBUG", "ggfmt"):
         run_ggfmt([source], tmp_path / "out", *settings, definitions={"GG.TCUSTORD": table})
     (told,) = [record.getMessage() for record in caplog.records if record.getMessage().startswith("Fields of")]
     names = [line.split(": ", 1)[1] for line in told.split("\n")[1:]]
