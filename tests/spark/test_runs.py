@@ -77,7 +77,7 @@ def test_spark_shows_what_each_job_is_for_and_a_manifest_the_application(
     source: Path, session: SparkRunner, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     before, out, rows = len(descriptions(session)), tmp_path / "out,é\t<b>", tmp_path / "rows"
-    with caplog.at_level("INFO", "ggfmt"):
+    with caplog.at_level("DEBUG", "ggfmt"):
         run_ggfmt([source], out, start=over(session), split_size=50_000)
         choice = "ggfmt.commands.consolidation.choose_runner"
         with pytest.MonkeyPatch.context() as patch:
