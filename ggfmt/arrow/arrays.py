@@ -140,13 +140,25 @@ def ends(numbers: pa.Array[Any]) -> pa.BooleanArray:
     return pa.concat_arrays([begins(numbers).slice(len(edge)), edge])
 
 
+def array_identity(column: pa.Array[Any]) -> object:
+    return column.type, column.offset, tuple(None if each is None else each.address for each in column.buffers())
+
+
 def concatenated(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
+    """Return the rows of all batches. Columns that are the same array in each of them stay so."""
     parts = [batch for batch in batches if len(batch)]
     if len(parts) == 1:
         return parts[0]
     if not parts:
         return pa.RecordBatch.from_arrays([nulls(0, field.type) for field in schema], schema=schema)
-    columns = [pa.concat_arrays([part.column(place) for part in parts]) for place in range(len(schema))]
+    found: dict[object, pa.Array[Any]] = {}
+    columns = []
+    for place in range(len(schema)):
+        arrays = [part.column(place) for part in parts]
+        identity = tuple(map(array_identity, arrays))
+        if identity not in found:
+            found[identity] = pa.concat_arrays(arrays)
+        columns.append(found[identity])
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 

@@ -4,6 +4,7 @@ more than memory should hold.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,11 +14,12 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow import ipc
-from ggfmt.arrow.arrays import concatenated, non_null_values
+from ggfmt.arrow.arrays import array_identity, concatenated, non_null_values
 from ggfmt.columnar.hashes import row_hashes
 
 FAN_OUT_BITS = 5
 FAN_OUT = 1 << FAN_OUT_BITS
+_WHOLE, _PLACES = b"schema", b"columns"
 CHUNK_ROWS, CHUNK_BYTES = 1 << 17, 16 << 20
 
 Batches = Iterator[pa.RecordBatch]
@@ -104,5 +106,20 @@ def filtered(batch: pa.RecordBatch, mask: pa.BooleanArray) -> pa.RecordBatch:
     return batch if mask.true_count == len(batch) else taken_rows(batch, pc.indices_nonzero(mask))
 
 
-def array_identity(column: pa.Array[Any]) -> object:
-    return column.type, column.offset, tuple(None if each is None else each.address for each in column.buffers())
+def distinct_columns(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return a batch without columns that are the same array as one before. Its schema says how to restore them."""
+    places: dict[object, int] = {}
+    of = [places.setdefault(array_identity(column), len(places)) for column in batch.columns]
+    first = [of.index(place) for place in range(len(places))]
+    metadata: dict[str | bytes, str | bytes] = {_WHOLE: batch.schema.serialize().to_pybytes(), _PLACES: json.dumps(of)}
+    schema = pa.schema([batch.schema.field(place) for place in first], metadata)
+    return pa.RecordBatch.from_arrays([batch.column(place) for place in first], schema=schema)
+
+
+def restored(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Batches:
+    """Yield the batches that `distinct_columns` has made ones of a schema from."""
+    metadata = schema.metadata or {}
+    whole, of = pa.ipc.read_schema(pa.py_buffer(metadata[_WHOLE])), json.loads(metadata[_PLACES])
+    for batch in batches:
+        columns = batch.columns
+        yield pa.RecordBatch.from_arrays([columns[place] for place in of], schema=whole)

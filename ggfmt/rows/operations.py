@@ -38,7 +38,7 @@ from ggfmt.columnar.strings import canonical_numbers
 from ggfmt.columnar.typed import as_text, differ_typed, typed_values
 from ggfmt.frames.batches import LocatedBatch
 from ggfmt.frames.column_types import INSTANT, TEXT
-from ggfmt.model.change import OP_TYPES, ImageColumn
+from ggfmt.model.change import OP_TYPES, Image
 from ggfmt.rows.tables import RowTable
 
 INSERT: Final = 0
@@ -101,10 +101,13 @@ def staged_operations(
     places = {name: place for place, name in enumerate(batch.table.column_names)}
     images: dict[str, tuple[_ImageParts, _ImageParts]] = {}
     none = pa.repeat(_FALSE, count)
+    before = _ImageParts(pa.nulls(count, TEXT), batch.before.exists_mask(count))
+    after = _ImageParts(before.values, batch.after.exists_mask(count))
+    absent = _ImageParts(before.values, none)
     for i, name in enumerate(table.columns):
         place = places.get(name)
-        before = _parts(None if place is None else batch.before.columns[place], batch.before.exists, count)
-        after = _parts(None if place is None else batch.after.columns[place], batch.after.exists, count)
+        before = absent if place is None else _parts(batch.before, place, before)
+        after = absent if place is None else _parts(batch.after, place, after)
         images[name] = before, after
         unavailable = None if place is None else batch.after.columns[place].unavailable
         columns |= {
@@ -127,15 +130,12 @@ def staged_operations(
     return concatenated(halves, schema)
 
 
-def _parts(column: ImageColumn | None, exists: pa.BooleanArray | None, count: int) -> _ImageParts:
-    if column is None:
-        return _ImageParts(pa.nulls(count, TEXT), pa.repeat(_FALSE, count))
-    present = column.present
-    if present is None:
-        present = pa.repeat(_TRUE, count) if exists is None else exists
-    elif exists is not None:
-        present = pc.and_(present, exists)
-    return _ImageParts(column.values, present)
+def _parts(image: Image, place: int, beside: _ImageParts) -> _ImageParts:
+    """Return a column. `beside`: another one, whose array of `present` it gets if that has the same values."""
+    column = image.columns[place]
+    masks = [mask for mask in (column.present, image.exists) if mask is not None]
+    present = reduce(pc.and_, masks) if masks else image.exists_mask(len(column.values))
+    return _ImageParts(column.values, beside.present if present.equals(beside.present) else present)
 
 
 def _keys(

@@ -13,13 +13,13 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow import ipc
-from ggfmt.arrow.arrays import concatenated
+from ggfmt.arrow.arrays import array_identity, concatenated
 from ggfmt.commit.names import counted, safe_name
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError
@@ -34,7 +34,7 @@ from ggfmt.reading.runner import warn_of_missing_kernels
 from ggfmt.reading.scan import DefinitionsNeeded
 from ggfmt.reading.splits import ReadJob, Split
 from ggfmt.reading.tasks import StagedFile, TaskOutcome, in_task
-from ggfmt.rowfiles.spill import array_identity, filtered, split_by
+from ggfmt.rowfiles.spill import distinct_columns, filtered, restored, split_by
 from ggfmt.rows.base import BaseTable
 from ggfmt.rows.key_updates import KeyLinks, LinkedKeys, file_ends, linked_keys, links_between, links_within
 from ggfmt.rows.operations import TRUNCATE, staged_operations, staged_schema
@@ -350,7 +350,7 @@ class _StagingTask:
         staged.stats.add(batch, table)
         truncates = pc.equal(batch["op"], TRUNCATE)
         if truncates.true_count:
-            batch = batch.filter(pc.invert(truncates))
+            batch = filtered(batch, pc.invert(truncates))
         if not len(batch):
             return
         if table.key:
@@ -391,9 +391,12 @@ def _size(batch: pa.RecordBatch) -> int:
     return sum({array_identity(column): column.nbytes for column in batch.columns}.values())
 
 
+_OpenFile: TypeAlias = tuple[Location, pa.ipc.RecordBatchFileWriter, pa.NativeFile, list[int]]
+
+
 class BucketFiles:
-    """Staged operations of many tables, written at the same time: one file for each table, with a batch for each
-    bucket. Bytes that wait and files that are open are limited.
+    """Staged operations of many tables, written at the same time: a file for each table and each choice of columns that
+    are the same array, with a batch for each bucket. Bytes that wait and files that are open are limited.
 
     stem         the start of file names
     directories  by table the number of its directory
@@ -411,9 +414,7 @@ class BucketFiles:
     ) -> None:
         self._directory, self._stem, self._directories = directory, stem, directories
         self._memory, self._cuts = memory, cuts
-        self._open: OrderedDict[str, tuple[Location, pa.ipc.RecordBatchFileWriter, pa.NativeFile, list[int]]] = (
-            OrderedDict()
-        )
+        self._open: OrderedDict[tuple[str, bytes], _OpenFile] = OrderedDict()
         self._parts: dict[str, list[StagedPart]] = {}
         self._waiting: dict[str, list[tuple[pa.RecordBatch, pa.Int32Array | None]]] = {}
         self._sizes: dict[str, int] = {}
@@ -448,24 +449,22 @@ class BucketFiles:
     def _flush(self, table: str) -> None:
         waiting = self._waiting.pop(table)
         del self._sizes[table]
-        schema = waiting[0][0].schema
-        batch = concatenated((batch for batch, _ in waiting), schema)
+        batch = distinct_columns(concatenated((batch for batch, _ in waiting), waiting[0][0].schema))
         numbers = None
         if waiting[0][1] is not None:
             numbers = pa.concat_arrays([own for _, own in waiting if own is not None])
-        location, writer, _, count = self._writer(table, schema)
+        location, writer, _, count = self._writer(table, batch.schema)
         parts = self._parts.setdefault(table, [])
         for number, own in split_by(batch, numbers):
             writer.write_batch(own)
             parts.append(StagedPart(number, own.nbytes, None, location, count[0]))
             count[0] += 1
 
-    def _writer(
-        self, table: str, schema: pa.Schema
-    ) -> tuple[Location, pa.ipc.RecordBatchFileWriter, pa.NativeFile, list[int]]:
-        found = self._open.get(table)
+    def _writer(self, table: str, schema: pa.Schema) -> _OpenFile:
+        key = table, schema.serialize().to_pybytes()
+        found = self._open.get(key)
         if found is not None:
-            self._open.move_to_end(table)
+            self._open.move_to_end(key)
             return found
         if len(self._open) == MAX_OPEN_FILES:
             self._close_oldest()
@@ -475,8 +474,8 @@ class BucketFiles:
         if location.is_local:
             fs.create_dir(inner.rpartition("/")[0])
         stream = fs.open_output_stream(inner)
-        self._open[table] = location, pa.ipc.new_file(stream, schema, options=ipc.STAGED), stream, [0]
-        return self._open[table]
+        self._open[key] = location, pa.ipc.new_file(stream, schema, options=ipc.STAGED), stream, [0]
+        return self._open[key]
 
     def _close_oldest(self) -> None:
         _, (_, writer, stream, _) = self._open.popitem(last=False)
@@ -496,8 +495,7 @@ def load(parts: Iterable[StagedPart]) -> Iterator[pa.RecordBatch]:
         with file.open_file() as stream:
             small = stream.size() <= BUFFER_BYTES  # so that a store takes one request, and not one for each part
             with pa.ipc.open_file(stream.read_buffer() if small else stream, options=ipc.READ) as reader:
-                for index in sorted(indices):
-                    yield reader.get_batch(index)
+                yield from restored(map(reader.get_batch, sorted(indices)), reader.schema)
 
 
 def in_units(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:

@@ -356,6 +356,35 @@ def test_operations_are_the_same_in_memory_and_in_files(tmp_path: Path, memory: 
     assert bool(list(tmp_path.rglob("*.arrow"))) is (memory < 8000)
 
 
+def test_files_have_columns_that_are_the_same_once(tmp_path: Path) -> None:
+    files = BucketFiles(Location.of(str(tmp_path)), "0000000-0", {"T": 0})
+    names, batches = ["seq", "k0", "o0"], []
+    for start in (0, 100):  # only the keys of the last operations are others before
+        after, before = (pa.array([f"{sign}{n}" for n in range(100)]) for sign in "ab")
+        for old in (after, after if start == 0 else before):
+            batches.append(pa.record_batch([pa.array(range(start, start + 100)), after, old], names=names))
+    for batch in batches[:2]:
+        files.write("T", batch, pa.array([n % 2 for n in range(100)], pa.int32()))
+    files._flush("T")
+    for batch in batches[2:]:
+        files.write("T", batch, pa.array([n % 2 for n in range(100)], pa.int32()))
+    parts, _ = files.close()["T"]
+    found = pa.Table.from_batches(load(parts))
+    assert found.sort_by("seq") == pa.Table.from_batches(batches).sort_by("seq")
+    once, twice = (pa.ipc.open_file(file.read_bytes()).schema.names for file in sorted(tmp_path.rglob("*.arrow")))
+    assert (once, twice) == (["seq", "k0"], ["seq", "k0", "o0"])
+
+
+def test_staged_operations_share_the_masks_of_their_columns(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "in.json", [operation(n, "T", "IUD"[n % 3]) for n in range(30)])
+    (part,) = stage(path, tmp_path / "files", keys=(("*", ("ID",)),)).staged["T"].parts
+    assert part.file is not None
+    with part.file.open_file() as stream:
+        written = set(pa.ipc.open_file(stream).schema.names)
+    assert {"hb0", "ha0", "b1", "a1"} <= written
+    assert not {"hb1", "ha1", "u1", "o0", "old_hash"} & written
+
+
 @pytest.mark.parametrize("memory", [0, 20_000])
 def test_a_memory_that_is_used_up_changes_no_operation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: int
