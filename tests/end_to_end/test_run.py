@@ -314,7 +314,7 @@ def test_a_table_without_a_key_does_not_make_a_run_look_for_definitions(
     source = WriterSettings(given={"beforeImage": "keys"})
     definitions = {"d.t": TableDef("d.t", (Column("id"), Column("n")))}
     others: Any = {"input_format": "debezium_json", "source": source, "definitions": definitions}
-    with caplog.at_level("INFO", "ggfmt"), pytest.raises(Abend) as caught:
+    with caplog.at_level("DEBUG", "ggfmt"), pytest.raises(Abend) as caught:
         run_ggfmt([data], tmp_path / "out", *JSON_LINES, **others)
     (diagnostic,) = caught.value.diagnostics
     assert (diagnostic.code, "no primary key" in diagnostic.message) == ("GG205", True)
@@ -322,6 +322,6 @@ def test_a_table_without_a_key_does_not_make_a_run_look_for_definitions(
     other = write_lines(
         tmp_path / "other.json", [{**change, "op": "c", "before": None, "source": {"db": "d", "table": "o"}}]
     )
-    with caplog.at_level("INFO", "ggfmt"):
+    with caplog.at_level("DEBUG", "ggfmt"):
         run_ggfmt([other], tmp_path / "out", *JSON_LINES, **others)
     assert "searching all data" in caplog.text
