@@ -14,8 +14,8 @@ from places import ROOT
 
 import ggfmt
 
-PYTHON_LINES = 81_215
-C_LINES = 7_476
+PYTHON_LINES = 83_746
+C_LINES = 7_512
 MODULES = 120  # of which one conversion calls a function
 
 
