@@ -42,7 +42,8 @@ from ggfmt.rows.results import End, FreeKeys, RowCounts, Selection, TableQuery, 
 from ggfmt.rows.tables import RowTable
 
 KEPT_DIRECTORY = "_kept"
-FREE_KEYS = pa.schema([("hash", pa.uint64())])  # of keys without a row
+# Keys without a row after a run, and (`before`) those of its operations without a row before them
+FREE_KEYS = pa.schema([pa.field("hash", pa.uint64())]).append(pa.field("before", pa.bool_()))
 MAX_FREE_KEYS = 1 << 20
 
 _LONG, _BOOL = pa.int64(), pa.bool_()
@@ -266,28 +267,30 @@ def load_kept(locations: Sequence[Location], table: RowTable, ordering: Ordering
     return KeptOperations(every.set_column(0, "seq", seqs), tuple(names), links, frozenset(columns))
 
 
-def load_free_keys(locations: Sequence[Location]) -> pa.UInt64Array:
+def load_free_keys(locations: Sequence[Location], kept: KeptOperations | None) -> pa.UInt64Array:
+    """Return the keys at which no row is before the operations of a run, of which the kept ones are the first."""
     parts: list[pa.Array[Any]] = [pa.array([], pa.uint64())]
+    of_kept = parts[0] if kept is None else kept.hashes
     for location in locations:
         with location.open_file() as stream:
-            parts += read_whole(parquet.ParquetFile(stream))["hash"].chunks
+            for batch in read_whole(parquet.ParquetFile(stream)).to_batches():
+                is_before = batch["before"] if "before" in batch.schema.names else pa.scalar(False)  # of an older ggfmt
+                is_kept = pc.is_in(batch["hash"], value_set=of_kept)
+                parts.append(batch["hash"].filter(pc.equal(is_kept, is_before)))
     return narrow(pa.concat_arrays(parts), pa.UInt64Array)
 
 
-def free_before(keys: pa.UInt64Array | None, kept: KeptOperations | None) -> pa.UInt64Array | None:
-    """Return the keys at which no row is before the operations of a run, of which the kept ones are the first."""
-    if keys is None or kept is None:
-        return keys
-    return keys.filter(pc.invert(pc.is_in(keys, value_set=kept.hashes)))
-
-
 def keys_without_rows(before: pa.UInt64Array | None, found: Sequence[FreeKeys]) -> pa.RecordBatch:
-    """Return the hashes of keys at which no row is after a run, for the next one. `before`: as `free_before`."""
-    now: pa.Array[Any] = pa.concat_arrays([pa.array([], pa.uint64()), *(each.now for each in found)])
+    """Return the keys at which no row is, for the next run: after all operations, and before those that may be kept.
+    `before`: as `load_free_keys` has returned them."""
+    no_keys: pa.Array[Any] = pa.array([], pa.uint64())
+    now = pa.concat_arrays([no_keys, *(each.now for each in found)])
+    used = pc.unique(pa.concat_arrays([no_keys, *(each.used for each in found)]))
     if before is not None:
-        used = pa.concat_arrays([before.slice(0, 0), *(each.used for each in found)])
         now = pa.concat_arrays([now, before.filter(pc.invert(pc.is_in(before, value_set=used)))])
-    return pa.RecordBatch.from_arrays([pc.unique(now).slice(0, MAX_FREE_KEYS)], schema=FREE_KEYS)
+    now = pc.unique(now).slice(0, MAX_FREE_KEYS)
+    is_before = pa.concat_arrays([pa.repeat(pa.scalar(False), len(now)), pa.repeat(pa.scalar(True), len(used))])
+    return pa.RecordBatch.from_arrays([pa.concat_arrays([now, used]), is_before], schema=FREE_KEYS)
 
 
 def _links(batch: pa.RecordBatch, components: pa.Array[Any]) -> list[KeyLinks]:

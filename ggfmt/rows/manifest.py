@@ -284,10 +284,10 @@ class PreviousResult:
         ordering = Ordering.named(self.set_aside[table.name]["order"])
         return load_kept(list(map(output.child, self.paths(table.name, SET_ASIDE_MEMBER))), table, ordering)
 
-    def free_keys(self, table: str, output: Location) -> pa.UInt64Array | None:
-        """Return the hashes of keys of a table at which no row is; None if they are not known."""
+    def free_keys(self, table: str, output: Location, kept: KeptOperations | None) -> pa.UInt64Array | None:
+        """Return the hashes of keys of a table without a row before kept operations; None if they are not known."""
         paths = self.paths(table, "free")
-        return load_free_keys(list(map(output.child, paths))) if paths else None
+        return load_free_keys(list(map(output.child, paths)), kept) if paths else None
 
     def merged(
         self,

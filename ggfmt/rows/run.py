@@ -34,7 +34,7 @@ from ggfmt.rows.base import (
     tables_by_name,
     warn_unresolved,
 )
-from ggfmt.rows.kept import KeptOperations, free_before, kept_schema, keys_without_rows, set_aside_batches
+from ggfmt.rows.kept import KeptOperations, kept_schema, keys_without_rows, set_aside_batches
 from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.manifest import PublishedFile, SetAside, TableResult, build_manifest, summary_lines
 from ggfmt.rows.output import RowsDirectory
@@ -323,7 +323,7 @@ class _TableWork:
             (*(() if kept is None else kept.files), *aside.files),
             aside.columns if kept is None else kept.columns | aside.columns,
             None if previous is None else previous.last_position(name),
-            None if previous is None else free_before(previous.free_keys(name, run.output), kept),
+            None if previous is None else previous.free_keys(name, run.output, kept),
             frozenset() if base is None else base.unset,
         )
         self.result = TableResult(query, stats, numbers=numbers)

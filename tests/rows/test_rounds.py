@@ -199,6 +199,22 @@ def test_a_key_that_an_earlier_run_freed_is_free(tmp_path: Path, whole: bool) ->
     assert rounds.entry["unresolved"] == 0
 
 
+def test_a_key_was_free_before_operations_that_a_run_keeps(tmp_path: Path) -> None:
+    """The second round keeps a move to key 4, which the first one freed. In the third one the key is still known."""
+    days = [
+        [
+            change(1, "I", None, {"ID": "4", "N": "a"}, "1"),
+            change(2, "U", {"ID": "4"}, {"ID": "3"}, "2"),
+            change(3, "U", {"ID": "5"}, {"ID": "6"}, "3"),
+        ],
+        [change(4, "U", {"ID": "3"}, {"ID": "4"}, "3"), change(5, "D", {"ID": "4"}, None, "3")],
+        [change(6, "U", {"ID": "3"}, {"ID": "6"}, "4")],
+    ]
+    in_one, rounds = run_rounds(tmp_path, *days)
+    assert difference(in_one, rounds, ["ID"]) == ""
+    assert [images["before"] for images in rounds.images] == [{"ID": "5"}, {"ID": "3"}]
+
+
 def test_an_image_is_whole_without_the_columns_of_later_runs(tmp_path: Path) -> None:
     """All is one moment. The delete shows all that the row had, so that no other row was at its key."""
     first = [
