@@ -20,21 +20,28 @@ CREATE = re.compile(r"^\s*create\s[^;('\"]*?\btable\b", re.IGNORECASE | re.MULTI
 
 _TOKEN = re.compile(
     r"""--[^\n]*|/\*.*?\*/|\s+
-    |(?P<text>'(?:[^'\\]|''|\\.)*')
+    |(?P<text>'(?:[^']|'')*')
     |(?P<quoted>"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\W\d][^\]]*\])
     |(?P<word>[\w$\#@]+)
     |(?P<mark>.)""",
     re.DOTALL | re.VERBOSE,
 )
-# What only one system writes; the first that fits counts.
+# Of MySQL, where a backslash hides a quote
+_MYSQL_TOKEN = re.compile(_TOKEN.pattern.replace("(?:[^']|'')*", r"(?:[^'\\]|''|\\.)*"), re.DOTALL | re.VERBOSE)
+# What only one system writes, without comments and texts; the first that fits counts. Others have columns `number`.
 _DIALECTS = (
     ("hive", r"\bstored\s+as\b|\btblproperties\b|\brow\s+format\b"),
     ("mysql", r"`|\bauto_increment\b"),
-    ("oracle", r"\bn?varchar2\b|\bnumber\b|\bn?clob\b|\bbinary_(?:float|double)\b"),
+    (
+        "oracle",
+        r"\bn?varchar2\b|\bn?clob\b|\bbinary_(?:float|double)\b|"
+        r"[\w\"] number (?:[(,)]|not\b|null\b|default\b|enable\b)",
+    ),
     ("postgres", r""),
 )
-_NO_COLUMN = {"constraint", "primary", "unique", "key", "index", "foreign", "check", "exclude", "like", "fulltext"}
-_NO_COLUMN |= {"spatial", "period", "supplemental", "partition"}
+_CONSTRAINTS = {"constraint", "primary", "unique", "foreign", "check", "like"}  # no system has columns of these names
+_MYSQL_CONSTRAINTS = {"key", "index", "fulltext", "spatial"}
+_OTHER_CONSTRAINTS = {("period", "for"), ("exclude", "using"), ("supplemental", "log")}
 _AFTER_TYPE = {"not", "null", "default", "primary", "unique", "key", "comment", "auto_increment", "generated", "enable"}
 _AFTER_TYPE |= {
     "references",
@@ -83,13 +90,15 @@ class _Token(NamedTuple):
 
 def parse_sql(source: DefinitionFile) -> list[TableDef]:
     """Return the tables of a file of statements. Problems are GG202."""
-    text = source.text
-    tokens = [_Token(found.lastgroup, found[0], found.start()) for found in _TOKEN.finditer(text) if found.lastgroup]
-    dialect = next(name for name, sign in _DIALECTS if re.search(sign, text, re.IGNORECASE))
+    tokens = _tokens(source.text, _TOKEN)
+    shown = " ".join(token.text for token in tokens if token.kind != "text")
+    dialect = next(name for name, sign in _DIALECTS if re.search(sign, shown, re.IGNORECASE))
     if dialect == "hive":
         help = "give the definitions of the source: its SQL, or the files from which the table of Hive was made"
         source.problem("the file defines tables of Hive, whose names differ from the names in the source", help)
         return []
+    if dialect == "mysql":
+        tokens = _tokens(source.text, _MYSQL_TOKEN)
     tables: dict[str, TableDef] = {}
     for statement in _statements(tokens):
         place = _after_table(statement)
@@ -101,13 +110,21 @@ def parse_sql(source: DefinitionFile) -> list[TableDef]:
             if name in tables and key:
                 tables[name] = tables[name].with_keys(key)
         elif statement[place : place + 1] and statement[place].text == "(":
-            entries = list(_entries(statement[place:]))
-            columns = [_column(entry, dialect) for entry in entries if entry[0].word not in _NO_COLUMN]
+            line = source.place(statement[0].start)[0]
+            entries = _entries(statement[place:])
+            if entries is None:
+                source.problem("no parenthesis ends the list of columns", line=line, column=1, table=name)
+                continue
+            columns = [_column(entry, dialect) for entry in entries if not _is_constraint(entry, dialect)]
             key = [name for entry in entries for name in _key(entry, dialect)]
-            table = source.table(name, columns, source.place(statement[0].start)[0])
+            table = source.table(name, columns, line)
             if table is not None:
                 tables[table.full_name] = table.with_keys(key)
     return list(tables.values())
+
+
+def _tokens(text: str, pattern: re.Pattern[str]) -> list[_Token]:
+    return [_Token(found.lastgroup, found[0], found.start()) for found in pattern.finditer(text) if found.lastgroup]
 
 
 def _statements(tokens: Sequence[_Token]) -> Iterator[list[_Token]]:
@@ -116,10 +133,11 @@ def _statements(tokens: Sequence[_Token]) -> Iterator[list[_Token]]:
     for token in tokens:
         depth += {"(": 1, ")": -1}.get(token.text, 0)
         # Not each tool ends its statements by a semicolon.
-        if statement and (token.text in (";", "/") or (depth == 0 and token.word in ("create", "alter"))):
+        ends = token.text == ";" or (token.text == "/" and depth == 0)
+        if statement and (ends or (depth == 0 and token.word in ("create", "alter"))):
             yield statement
             statement, depth = [], 0
-        if token.text not in (";", "/"):
+        if not ends:
             statement.append(token)
     if statement:
         yield statement
@@ -148,22 +166,26 @@ def _name(tokens: Sequence[_Token], place: int, dialect: str) -> tuple[str, int]
     return join_name(*parts), place + max(2 * len(parts) - 1, 0)
 
 
-def _entries(tokens: Sequence[_Token]) -> Iterator[list[_Token]]:
-    """Yield what is between the commas of a list, whose parenthesis is the first token."""
-    entry: list[_Token] = []
+def _entries(tokens: Sequence[_Token]) -> list[list[_Token]] | None:
+    """Return what is between the commas of a list, whose parenthesis is the first token; None if it has no end."""
+    entries: list[list[_Token]] = [[]]
     depth = 0
     for token in tokens:
         depth -= token.text == ")"
         if depth == 0 and token.text == ")":
-            break
+            return [entry for entry in entries if entry]
         if depth == 1 and token.text == ",":
-            yield entry
-            entry = []
+            entries.append([])
         elif depth:
-            entry.append(token)
+            entries[-1].append(token)
         depth += token.text == "("
-    if entry:
-        yield entry
+    return None
+
+
+def _is_constraint(entry: Sequence[_Token], dialect: str) -> bool:
+    first, second = (*(token.word for token in entry[:2]), "")[:2]
+    of_mysql = dialect == "mysql" and first in _MYSQL_CONSTRAINTS
+    return first in _CONSTRAINTS or of_mysql or (first, second) in _OTHER_CONSTRAINTS
 
 
 def _key(tokens: Sequence[_Token], dialect: str) -> list[str]:
@@ -172,10 +194,10 @@ def _key(tokens: Sequence[_Token], dialect: str) -> list[str]:
     place = next((at for at in range(len(words)) if words[at : at + 2] == ["primary", "key"]), None)
     if place is None:
         return []
-    if words[0] not in _NO_COLUMN | {"alter"}:
+    if words[0] != "alter" and not _is_constraint(tokens, dialect):
         return [_identifier(tokens[0], dialect)]
     start = next((at for at in range(place, len(tokens)) if tokens[at].text == "("), len(tokens))
-    return [_identifier(column[0], dialect) for column in _entries(tokens[start:])]
+    return [_identifier(column[0], dialect) for column in _entries(tokens[start:]) or ()]
 
 
 def _identifier(token: _Token, dialect: str) -> str:
@@ -189,7 +211,7 @@ def _identifier(token: _Token, dialect: str) -> str:
 
 def sql_type(text: str, dialect: str) -> SqlType:
     """Return the type that a text such as `numeric(18,2)` means in a dialect: `oracle`, `postgres` or `mysql`."""
-    return _sql_type(" ".join(found[0] for found in _TOKEN.finditer(text) if found.lastgroup), dialect)
+    return _sql_type(" ".join(token.text for token in _tokens(text, _TOKEN)), dialect)
 
 
 def _column(entry: Sequence[_Token], dialect: str) -> Column:
@@ -212,7 +234,7 @@ def _sql_type(text: str, dialect: str) -> SqlType:
     name, first, second, rest = found[1], found[2], found[3], found[4]
     name = name.strip().removesuffix(" without time zone")
     size = int(first) if first and first != "*" else None
-    zoned = name in _ZONED or "with time zone" in f"{name}{rest}" or "with local time zone" in f"{name}{rest}"
+    zoned = name in _ZONED or "with time zone" in f"{name}{rest}"  # texts of local times have no zone
     name = re.sub(r" with (?:local )?time zone$", "", name)
     if name.startswith("interval"):
         return SqlType(Kind.INTERVAL)
@@ -228,5 +250,5 @@ def _sql_type(text: str, dialect: str) -> SqlType:
     if kind is Kind.DATE:
         return SqlType(kind, timed=dialect == "oracle")
     if kind in (Kind.TIME, Kind.TIMESTAMP):
-        return SqlType(kind, scale=size, zoned=zoned and "local" not in rest)
+        return SqlType(kind, scale=size, zoned=zoned)
     return SqlType(kind, length=size) if kind in (Kind.STRING, Kind.BINARY) else SqlType(kind)

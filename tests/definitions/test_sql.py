@@ -102,6 +102,7 @@ def test_mysql(tmp_path: Path) -> None:
     ("name", "text", "message"),
     [
         ("a.sql", "create table t ()", "the table has no columns"),
+        ("a.sql", "create table t (a int, b int; create table u (c int);", "no parenthesis ends the list"),
         ("a.sql", "create table t (a int, a int)", "the table has the column twice"),
         ("a.sql", "CREATE EXTERNAL TABLE `gg_t` (`a` STRING) STORED AS AVRO", "tables of Hive"),
         ("a.sql", "create table a.b.c.d (x int)", "more than three parts"),
@@ -111,6 +112,24 @@ def test_mysql(tmp_path: Path) -> None:
 def test_what_cannot_be_read(name: str, text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=message):
         loaded(tmp_path, name, text)
+
+
+def test_what_looks_like_something_else(tmp_path: Path) -> None:
+    text = """
+    -- NUMBER, `varchar2` and 'a quote
+    create table t (id int default (4/2), key text not null, index int, number integer, period varchar(3), s text
+      default 'C:\\', note text default 'a varchar2(3)', primary key (number, key));
+    create table u (a int);
+    """
+    table, other = loaded(tmp_path, "a.sql", text).values()
+    names = ("id", "key", "index", "number", "period", "s", "note")
+    assert (table.full_name, table.column_names, table.primary_keys) == ("t", names, ("number", "key"))
+    assert (other.full_name, types(other)) == ("u", {"a": "integer"})
+    (of_oracle,) = loaded(tmp_path, "o.sql", "create table s.t (id number, at timestamp with local time zone)").values()
+    assert (of_oracle.full_name, types(of_oracle)) == ("S.T", {"ID": "number", "AT": "timestamp"})
+    assert not of_oracle.columns[1].type.zoned
+    (of_mysql,) = loaded(tmp_path, "m.sql", "create table `t` (`a` text default 'it\\'s', `b` int, index (b))").values()
+    assert of_mysql.column_names == ("a", "b")
 
 
 @pytest.mark.parametrize("text", ["create table as select 1", "create table", "create table t", "alter table x add y"])
