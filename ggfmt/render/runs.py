@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
 from ggfmt.commit.names import counted
+from ggfmt.commit.store import FAILURES
 from ggfmt.diagnostics.diagnostic import without_credentials
 from ggfmt.formats import FORMATS
 from ggfmt.java.text import visible
@@ -57,21 +58,25 @@ FULL_LINE = 60  # characters: a longer line is a message, or enough of it
 def first_message_text(manifests: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the start of the first file of messages, if it is text; `manifests` are by output directory."""
     for root, manifest in manifests.items():
-        tables = list(manifest["totals"]["operations"])
-        for entry in sorted(manifest["files"], key=lambda entry: tables.index(entry["table"] or tables[0])):
-            with Location.of(root).child(*entry["path"].split("/")).open_file() as stream:
-                start = bytes(stream.read(MESSAGE_BYTES + 1))
+        files = [entry for entry in manifest.get("files", ()) if "rejects" not in entry]  # topics have none
+        if files:
+            order = {table: place for place, table in enumerate(manifest["totals"]["operations"])}
+            path = min(files, key=lambda entry: order.get(entry["table"], 0))["path"]
             try:
-                text = start[:MESSAGE_BYTES].decode(errors="strict" if len(start) <= MESSAGE_BYTES else "ignore")
-            except UnicodeDecodeError:
+                with Location.of(root).child(*path.split("/")).open_file() as stream:
+                    return _start_text(path, bytes(stream.read(MESSAGE_BYTES)))
+            except FAILURES:  # the run is committed all the same
                 return ""
-            lines = text.split("\n")[:MESSAGE_LINES]
-            long = next((number for number, line in enumerate(lines, 1) if len(line) > FULL_LINE), len(lines))
-            lines = lines[:long]
-            if not all(line.replace("\t", "").isprintable() for line in lines):
-                return ""
-            return "".join(f"{visible(line)}\n" for line in (f"The start of {entry['path']}:", *lines) if line)
     return ""
+
+
+def _start_text(path: str, content: bytes) -> str:
+    text = content.decode(errors="ignore" if len(content) == MESSAGE_BYTES else "replace")
+    lines = text.split("\n")[:MESSAGE_LINES]
+    lines = lines[: next((number for number, line in enumerate(lines, 1) if len(line) > FULL_LINE), len(lines))]
+    if "\ufffd" in text or not all(line.replace("\t", "").isprintable() for line in lines):
+        return ""
+    return "".join(f"{visible(line)}\n" for line in (f"The start of {path}:", *lines) if line)
 
 
 # The plan of a run, as text.

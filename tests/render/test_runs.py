@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from runs import JSON_LINES, PIPES, operation, run_ggfmt, write_lines
 
@@ -24,6 +25,20 @@ def test_the_first_message_of_the_first_table_is_shown(tmp_path: Path) -> None:
 def test_nothing_is_shown_of_messages_that_are_no_text(tmp_path: Path) -> None:
     assert shown(tmp_path, "gg.handler.a.format=avro_op", ID="7") == []
     assert first_message_text({}) == ""
+
+
+def test_a_rejected_record_and_a_topic_are_no_message(tmp_path: Path) -> None:
+    lines: list[dict[str, Any] | bytes] = [b"{broken", operation(1, "S.B", ID="7")]
+    result = run_ggfmt([write_lines(tmp_path / "in.json", lines)], tmp_path / "out", *JSON_LINES, quarantine=True)
+    place, message = first_message_text(result.manifests).splitlines()
+    assert (place[:17], message[:14]) == ("The start of j/S.", '{"table":"S.B"')
+    assert first_message_text({"kafka://broker": {"run": "r", "job": "j", "topics": {}}}) == ""
+
+
+def test_an_output_that_is_gone_is_no_error(tmp_path: Path) -> None:
+    result = run_ggfmt([write_lines(tmp_path / "in.json", [operation(1)])], tmp_path / "out", *JSON_LINES)
+    (tmp_path / "out").rename(tmp_path / "elsewhere")
+    assert first_message_text(result.manifests) == ""
 
 
 def test_a_message_controls_no_terminal(tmp_path: Path) -> None:
