@@ -190,12 +190,14 @@ def test_a_broker_that_is_gone_for_longer_than_a_transaction(own_broker: KafkaBr
 def test_an_interrupt_while_the_broker_does_not_answer(own_broker: KafkaBroker, tmp_path: Path) -> None:
     changes = Changes(tmp_path / "in", 6_000, 500)
     process = changes.start(
-        own_broker.address, "--create-topics", "3", point=Point(COMMIT, 3, after=True, harm=0.1, commit=1_000)
+        own_broker.address, "--create-topics", "3", point=Point(COMMIT, 3, after=True, harm=1.0, commit=1_000)
     )
     assert process.stderr is not None
     assert process.stderr.readline() == "pause\n"
+    paused = time.monotonic()
     own_broker.kill()
-    time.sleep(0.2)  # the run goes on after 0.1 s, and may give up by itself after a second
+    # The run goes on a second after its pause, and may give up by itself a second later.
+    time.sleep(max(paused + 1.2 - time.monotonic(), 0))
     process.send_signal(signal.SIGINT)
     start = time.monotonic()
     code, text = ended(process)
