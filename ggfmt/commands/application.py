@@ -77,7 +77,7 @@ class ApplyRequest:
 
 
 def run_application(request: ApplyRequest) -> list[str]:
-    from ggfmt.database.postgresql import is_database
+    from ggfmt.database import is_database
     from ggfmt.rows.targets.postgresql_state import CHECKPOINT, OUTPUT, ApplyConnection
     from ggfmt.scratch import Scratch, remove_abandoned
 

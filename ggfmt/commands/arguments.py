@@ -237,13 +237,14 @@ def input_settings(
 
 def tables(definitions: Mapping[str, TableDef] | Paths, source: WriterSettings | None = None) -> dict[str, TableDef]:
     """Return table definitions of files and databases; files count first. `source` is how the input was written."""
+    from ggfmt.database import is_database
     from ggfmt.definitions import load_definitions
     from ggfmt.formats.api.format import DEFAULT_SETTINGS
 
     if isinstance(definitions, Mapping):
         return dict(definitions)
     given = texts(definitions)
-    urls = [place for place in given if place.startswith(("postgresql://", "postgres://"))]
+    urls = [place for place in given if is_database(place)]
     found = load_definitions([place for place in given if place not in urls], source or DEFAULT_SETTINGS)
     if urls:
         from ggfmt.database.definitions import table_definitions

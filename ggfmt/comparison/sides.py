@@ -24,7 +24,7 @@ from ggfmt.commit.versions import present_version
 from ggfmt.comparison.database import Database
 from ggfmt.comparison.files import AvroFile, ending_of, reading
 from ggfmt.comparison.sql_database import SqlDatabase, is_sql_database
-from ggfmt.database.postgresql import is_database
+from ggfmt.database import is_database
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.java.text import visible
 from ggfmt.location import Location

@@ -19,7 +19,6 @@ from ggfmt.diagnostics.diagnostic import MASK, Abend, Diagnostic, Span, UsageErr
 from ggfmt.model.table import join_name
 from ggfmt.rowfiles.files import ColumnError
 
-_SCHEME = re.compile(r"postgres(?:ql)?://")
 _ADDRESS = re.compile(r"postgres(?:ql)?://(?:([^@/?]*)@)?([^/?@]*)(?:/([^?@]*))?(?:\?([^@]*))?", re.DOTALL)
 _BAD_ESCAPE = re.compile(r"%(?![0-9a-fA-F]{2})")
 _PASSWORD = re.compile(r"(?:^|&)(?:ssl)?password=([^&]*)")
@@ -43,7 +42,8 @@ _COLUMNS = """
 select n.nspname, c.relname, c.relkind::text as kind, a.attname,
   base.typname, coalesce(element.typname, '') as element, b.modifier, pg_catalog.format_type(base.oid, -1) as cast,
   base.typcategory::text as category,
-  concat(pg_catalog.to_jsonb(a) ->> 'attgenerated', a.attidentity) as filled  -- older servers lack the first
+  concat(pg_catalog.to_jsonb(a) ->> 'attgenerated', a.attidentity) as filled,  -- older servers lack the first
+  pg_catalog.format_type(base.oid, b.modifier) as written, a.attnotnull as required
 from pg_catalog.pg_class c
 join pg_catalog.pg_namespace n on n.oid = c.relnamespace
 left join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
@@ -71,10 +71,6 @@ join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum
 where i.indisprimary and k.place <= i.indnkeyatts
 order by n.nspname, c.relname, k.place
 """
-
-
-def is_database(given: str) -> bool:
-    return _SCHEME.match(given) is not None
 
 
 def shown_url(url: str) -> str:
@@ -127,6 +123,7 @@ class CatalogColumn(NamedTuple):
     cast      the type without a modifier, as SQL writes it
     category  a letter, as in `pg_type.typcategory`
     filled    `s` if the server computes the values, `a` if only `overriding system value` may set them
+    written   the type with its modifier, as SQL writes it; `required`: it is not NULL
     """
 
     schema: str
@@ -139,6 +136,8 @@ class CatalogColumn(NamedTuple):
     cast: str | None
     category: str | None
     filled: str | None
+    written: str | None
+    required: bool | None
 
 
 class PostgreSQL(DatabaseConnection):

@@ -19,7 +19,7 @@ from ggfmt.doctor.cluster import ask_cluster
 from ggfmt.doctor.finding import LIBRARIES, LITTLE_SPACE, Finding, State, load, size_text, try_directory
 from ggfmt.spark.features import lacking
 from ggfmt.spark.installations import Java, find_java, spark_home, spark_version
-from ggfmt.spark.jvm import ClassArchive, cache_directory, can_have_archive, class_archive
+from ggfmt.spark.jvm import ClassArchive, cache_directory, can_have_archive, class_archive, user_name
 from ggfmt.spark.session import SparkRunner
 from ggfmt.spark.target import SparkSettings
 from ggfmt.version import VERSION
@@ -43,17 +43,10 @@ def check_ggfmt() -> Finding:
 
 def check_user() -> Finding:
     """Return the user: ggfmt gives Spark a name for one without a name, as containers have."""
-    try:
-        import pwd
-    except ImportError:  # not a POSIX system: everyone has a name
-        name = os.environ.get("USERNAME")
-        return Finding("user", State.OK, name or "unknown", facts={"name": name, "uid": None})
-    uid = os.getuid()
-    try:
-        name = pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return Finding("user", State.OK, f"{uid}, without a name", facts={"name": None, "uid": uid})
-    return Finding("user", State.OK, f"{name} ({uid})", facts={"name": name, "uid": uid})
+    name = user_name()
+    uid = os.getuid() if hasattr(os, "getuid") else None
+    shown = f"{uid}, without a name" if name is None else name if uid is None else f"{name} ({uid})"
+    return Finding("user", State.OK, shown, facts={"name": name, "uid": uid})
 
 
 def _lacking(name: str, error: Abend, *facts: str) -> Finding:

@@ -184,7 +184,7 @@ def start_jvm(
     given = " ".join([before, conf.get("spark.driver.extraJavaOptions", ""), theirs.decode(errors="replace")])
     if not re.search(r"-XX\\?:[+-]Use\w*GC\b", given):
         options.append("-XX:+UseSerialGC")
-    names = {} if _has_name() else dict.fromkeys(("SPARK_USER", "HADOOP_USER_NAME"), f"user-{os.getuid()}")
+    names = {} if user_name() else dict.fromkeys(("SPARK_USER", "HADOOP_USER_NAME"), f"user-{os.getuid()}")
     options += [f'"-Duser.home={scratch}"'] if names else []
     options += filter(None, [archive_option, before])  # later ones count, so those of the user come last
     environment = {
@@ -256,18 +256,17 @@ def _escaped(text: str) -> str:
     return "".join(chr(unit) if chr(unit) in _PLAIN else f"\\u{unit:04x}" for unit in units)
 
 
-def _has_name() -> bool:
-    """Return whether this user has a name, without which neither Spark nor Hadoop starts. In containers, any user may
-    run a program."""
+def user_name() -> str | None:
+    """Return the name of this user, without which neither Spark nor Hadoop starts. In containers, any number may run a
+    program, and has none."""
     try:
         import pwd
-
-        pwd.getpwuid(os.getuid())
-    except (ImportError, AttributeError):  # not a system of POSIX
-        return True
+    except ImportError:  # not a system of POSIX: everyone has a name
+        return os.environ.get("USERNAME") or "unknown"
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
-        return False
-    return True
+        return None
 
 
 def user_defaults(home: Path, environment: Mapping[str, str]) -> bytes:

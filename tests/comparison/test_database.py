@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
-from postgres import Server, programs, server
+from postgres import Server, server_or_skip
 from typer.testing import CliRunner
 
 import ggfmt
@@ -71,16 +70,20 @@ grant select on keyless to locked;
 """
 
 
+def test_without_the_driver_a_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "adbc_driver_postgresql.dbapi", None)
+    code, text = called("postgresql://reader:s3cret@127.0.0.1/shop", str(tmp_path))
+    assert (code, "GG589" in text, "pip install 'ggfmt[postgresql]'" in text, "s3cret" in text) == (
+        2,
+        True,
+        True,
+        False,
+    )
+
+
 @pytest.fixture(scope="module")
 def database() -> Iterator[Server]:
-    pytest.importorskip("adbc_driver_postgresql")
-    found = programs()
-    if found is None:
-        pytest.skip("there is no PostgreSQL")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
-    with server(found, {"listen_addresses": "127.0.0.1", "port": port}, "locked") as running:
+    with server_or_skip("locked") as running:
         running.run(SQL)
         yield running
 
@@ -365,14 +368,3 @@ def test_a_database_that_does_not_respond_or_refuses(database: Server, url: str)
     assert (code, "permission denied" in text, "table public.keyless" in text) == (3, True, True)
     code, text = called(reader, url, "--table", "hidden")
     assert (code, "row-level security" in text) == (3, True), "a policy hides rows"
-
-
-def test_without_the_driver_a_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(sys.modules, "adbc_driver_postgresql.dbapi", None)
-    code, text = called("postgresql://reader:s3cret@127.0.0.1/shop", str(tmp_path))
-    assert (code, "GG589" in text, "pip install 'ggfmt[postgresql]'" in text, "s3cret" in text) == (
-        2,
-        True,
-        True,
-        False,
-    )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from postgres import Server, programs, server
+from postgres import Server, server_or_skip
 from runs import write_lines
 
 import ggfmt
@@ -30,14 +29,7 @@ alter table public.small drop column gone;
 
 @pytest.fixture(scope="module")
 def database() -> Iterator[Server]:
-    pytest.importorskip("adbc_driver_postgresql")
-    found = programs()
-    if found is None:
-        pytest.skip("PostgreSQL is not installed")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    with server(found, {"listen_addresses": "127.0.0.1", "port": port}) as started:
+    with server_or_skip() as started:
         started.run(STATEMENTS)
         yield started
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 from round_trips import Operation, Row
 
 from ggfmt.model.table import join_name
@@ -82,6 +84,20 @@ class Server:
         lines = self.run(f"copy ({query}) to stdout with (format text, header)").split("\n")[:-1]
         names, *rows = [[_unescaped(field) for field in line.split("\t")] for line in lines]
         return [dict(zip(map(str, names), row, strict=True)) for row in rows]
+
+
+@contextmanager
+def server_or_skip(locked: str = "") -> Iterator[Server]:
+    """A server on a free port of 127.0.0.1, as `server`. Without PostgreSQL or its driver, the test is skipped."""
+    pytest.importorskip("adbc_driver_postgresql")
+    found = programs()
+    if found is None:
+        pytest.skip("there is no PostgreSQL")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    with server(found, {"listen_addresses": "127.0.0.1", "port": port}, locked) as running:
+        yield running
 
 
 @contextmanager

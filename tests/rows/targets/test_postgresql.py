@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -17,7 +16,7 @@ from typing import Any
 import pytest
 from contract.debezium import event, field, wrapped
 from lake_tables import add_changes, change
-from postgres import Server, programs, server
+from postgres import Server, server_or_skip
 from typer.testing import CliRunner
 
 import ggfmt
@@ -28,14 +27,7 @@ from ggfmt.rows.targets.target import RowTarget
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Server]:
-    pytest.importorskip("adbc_driver_postgresql")
-    found = programs()
-    if found is None:
-        pytest.skip("there is no PostgreSQL")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
-    with server(found, {"listen_addresses": "127.0.0.1", "port": port}, "locked") as started:
+    with server_or_skip("locked") as started:
         started.run("create user locked password 's3cr/et'")
         yield started
 
