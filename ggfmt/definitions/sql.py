@@ -43,19 +43,8 @@ _CONSTRAINTS = {"constraint", "primary", "unique", "foreign", "check", "like"}  
 _MYSQL_CONSTRAINTS = {"key", "index", "fulltext", "spatial"}
 _OTHER_CONSTRAINTS = {("period", "for"), ("exclude", "using"), ("supplemental", "log")}
 _AFTER_TYPE = {"not", "null", "default", "primary", "unique", "key", "comment", "auto_increment", "generated", "enable"}
-_AFTER_TYPE |= {
-    "references",
-    "check",
-    "collate",
-    "constraint",
-    "identity",
-    "as",
-    "on",
-    "invisible",
-    "visible",
-    "encode",
-}
-_AFTER_TYPE |= {"storage", "compression", "charset", "disable", "sparse", "rowguidcol"}
+_AFTER_TYPE |= {"references", "check", "collate", "constraint", "identity", "as", "on", "invisible", "visible"}
+_AFTER_TYPE |= {"encode", "storage", "compression", "charset", "disable", "sparse", "rowguidcol"}
 _TYPE = re.compile(r"([a-z_0-9 ]*)(?:\( ?([0-9]+|\*)(?: [a-z]+)? ?(?:, ?(-?[0-9]+) ?)?\))?(.*)", re.IGNORECASE)
 _KINDS = {
     **dict.fromkeys(("bool", "boolean"), Kind.BOOLEAN),
@@ -239,10 +228,10 @@ def _sql_type(text: str, dialect: str) -> SqlType:
     if name.startswith("interval"):
         return SqlType(Kind.INTERVAL)
     kind = _KINDS.get(name, Kind.STRING)
-    if dialect == "oracle" and (name in ("number", "float", "integer", "int", "smallint") and size is None):
-        return SqlType(Kind.NUMBER if name in ("number", "float") else Kind.INTEGER)
-    if dialect == "oracle" and name == "float":
+    if dialect == "oracle" and (name == "float" or (name == "number" and size is None)):
         return SqlType(Kind.NUMBER)
+    if dialect == "oracle" and name in ("integer", "int", "smallint"):
+        return SqlType(Kind.INTEGER)
     if kind is Kind.DECIMAL and name not in ("money", "smallmoney"):
         return SqlType(kind, precision=size, scale=int(second) if second else (0 if size else None))
     if kind is Kind.INTEGER:
