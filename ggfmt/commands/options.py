@@ -36,8 +36,7 @@ HANDLERS = Option(
     help="Use only this handler of `gg.handlerlist`.",
 )
 DEFINITIONS = Option(
-    metavar="FILE",
-    file=True,
+    metavar="FILE|URL",
     panel="Input",
     help="Table definitions: DEFGEN, SQL, JSON schema, .avsc, CSV header, or `postgresql://...`.",
 )

@@ -11,6 +11,7 @@ from postgres import Server, server_or_skip
 from runs import write_lines
 
 import ggfmt
+from ggfmt.cli import main
 from ggfmt.commands.arguments import tables
 from ggfmt.render.preview import preview_text
 
@@ -55,6 +56,17 @@ def test_delimited_text_is_read_by_them(database: Server, tmp_path: Path) -> Non
     source = write_lines(tmp_path / "in.csv", [line])
     written: dict[str, Any] = {"input_format": "delimitedtext", "input_options": {"fieldDelimiter": ","}}
     assert '{"v":"one"}' in preview_text(ggfmt.preview(source, to="json", definitions=database.url, **written))
+
+
+def test_the_command_line_takes_the_url(database: Server, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    line = b"I,public.small,2026-01-31 10:00:00.000000,2026-01-31 10:00:00.000000,00000000000000000001,one"
+    source = write_lines(tmp_path / "in.csv", [line])
+    words = ["run", str(source), "--input-format", "delimitedtext", "--input-option", "fieldDelimiter=,"]
+    words += ["--to", "json", "-o", str(tmp_path / "out"), "--master", "none", "--definitions"]
+    assert main([*words, "postgresql://me:s3cret@127.0.0.1:1/x"]) == 3
+    text = capfd.readouterr().err
+    assert "GG588" in text and "cannot connect to host 127.0.0.1, port 1" in text and "s3cret" not in text
+    assert main([*words, database.url]) == 0
 
 
 def test_a_file_counts_first(database: Server, tmp_path: Path) -> None:
