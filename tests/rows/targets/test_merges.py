@@ -43,6 +43,18 @@ def written(before: dict[str, Any], after: dict[str, Any]) -> set[str]:
     return digests(after) - digests(before)
 
 
+@pytest.mark.parametrize("to", ["delta", "iceberg"])
+def test_only_tables_with_changes_get_a_version(tmp_path: Path, to: str) -> None:
+    names = [f"GG.T{number:02d}" for number in range(30)]
+    add_changes(tmp_path, "1", [change("I", place, name, after={"ID": "1"}) for place, name in enumerate(names)])
+    first = consolidate(tmp_path, to)
+    add_changes(tmp_path, "2", [change("I", 99 + n, names[n], after={"ID": "2"}) for n in (7, 10)])
+    second = consolidate(tmp_path, to)
+    versions = [{name: each["version"] for name, each in run["tables"].items()} for run in (first, second)]
+    assert list(versions[0]) == list(versions[1]) == names
+    assert [name for name in names if versions[0][name] != versions[1][name]] == ["GG.T07", "GG.T10"]
+
+
 @pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize("at_once", [False, True])
 def test_a_merge_rewrites_the_file_of_the_row_that_differs(tmp_path: Path, to: str, at_once: bool) -> None:
