@@ -100,6 +100,7 @@ def located_batches(
     on_reject: Callable[[reading.Reject], None] | None = None,
     others: Counter[str] | None = None,
     on_warning: Callable[[Diagnostic], None] = lambda warning: None,
+    unknown: Counter[str] | None = None,
 ) -> Iterator[LocatedBatch]:
     """Yield the operations of several tables, those of each table in order of their records, with their places.
 
@@ -107,6 +108,7 @@ def located_batches(
     on_reject  takes records that cannot be read; by default, they are errors
     others     takes the number of records that are not operations, by kind
     on_warning  takes warnings about statements on tables. Statements that drop or create tables are truncates of them.
+    unknown    takes the number of operations of other tables, truncates aside, by table
 
     Raises: Abend as `record_batches`; DiscoveryRequiredError or FrameBoundaryError if the split has to be read in
     another way.
@@ -114,8 +116,12 @@ def located_batches(
     projection = Projection(transactions=True, statements=True, batch_growth=_GROWTH)
     frames = _Frames(job, split, projection, skipped, on_reject, tables, on_warning)
     for batch in frames.batches():
-        if batch.table.full_name in tables and len(batch):
+        if not len(batch):
+            continue
+        if batch.table.full_name in tables:
             yield frames.locate(batch, None)
+        elif unknown is not None:
+            unknown[batch.table.full_name] += len(batch) - batch.op.to_pylist().count("T")
     if others is not None:
         others.update(frames.reader.others)
 

@@ -258,6 +258,10 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
         places = [
             Diagnostic("GG570", f"unresolved: {reason}", place) for result in results for reason, place in result.places
         ]
+        unknown = self.staged.unknown.items()
+        places += [
+            Diagnostic("GG570", "unresolved: no column is known", Span(table=name)) for name, lost in unknown if lost
+        ]
         if rows or places:
             message = f"{counted(rows, 'row') if rows else 'an operation'} cannot be resolved"
             help = "nothing was committed; to write all unresolved operations to `_unresolved`, run without `--strict`"

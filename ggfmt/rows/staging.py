@@ -101,6 +101,7 @@ class StagedSplit(TaskOutcome):
     rejects: list[StagedFile] = field(default_factory=list)
     rejected: Counter[str] = field(default_factory=Counter)
     warnings: list[Diagnostic] = field(default_factory=list)
+    unknown: Counter[str] = field(default_factory=Counter)
 
     @property
     def names(self) -> Collection[str]:
@@ -127,6 +128,8 @@ class StagedInput:
     rejected: Counter[str] = field(default_factory=Counter)
     others: Counter[str] = field(default_factory=Counter)  # number of records that are not operations, by kind
     warnings: list[Diagnostic] = field(default_factory=list)  # about statements on tables
+    # number of operations of tables without a known column, truncates aside, by table
+    unknown: Counter[str] = field(default_factory=Counter)
 
     def prepend(self, name: str, batch: pa.RecordBatch) -> None:
         """Put operations of an earlier run, in order and with truncates, before those of the input."""
@@ -213,9 +216,11 @@ class RowSink:
         for table in job.catalog.tables():
             known = table.full_name in self.tables or job.catalog.trusted.get(table.full_name)
             if not known and job.selection.selects(table.full_name):
+                lost = sum(outcome.unknown[table.full_name] for outcome in outcomes)
                 log.warning(
-                    "table %s skipped: its columns are unknown; add a definition with `--definitions`",
+                    "table %s skipped: its columns are unknown%s; add a definition with `--definitions`",
                     visible(table.full_name),
+                    f", and {counted(lost, 'operation')} in no row" if lost else "",
                 )
         found = merge_outcomes(job, self.tables, outcomes, self.buckets, files)
         if job.routed:
@@ -264,6 +269,7 @@ def merge_outcomes(
         found.rejects += outcome.rejects
         found.rejected += outcome.rejected
         found.others += outcome.others
+        found.unknown += outcome.unknown
         found.warnings += outcome.warnings
         for name, part in outcome.tables.items():
             found.staged.setdefault(name, StagedTable()).merge(part)
@@ -311,7 +317,7 @@ class _StagingTask:
         outcome = self._outcome
         try:
             stager, on_reject = self._stager, None if self._rejects is None else self._reject
-            noted = outcome.skipped, on_reject, outcome.others, outcome.warnings.append
+            noted = outcome.skipped, on_reject, outcome.others, outcome.warnings.append, outcome.unknown
             for located in located_batches(stager.job, self._split, stager.tables, *noted):
                 name = located.batch.table.full_name
                 if name not in outcome.tables:

@@ -828,3 +828,18 @@ def test_no_input_at_all_gives_no_table(tmp_path: Path) -> None:
     document = ggfmt.consolidate(tmp_path / "changes", tmp_path / "out", master="none", allow_empty=True)
     assert document["tables"] == {}
     assert verify(str(tmp_path / "out")).findings == []
+
+
+def test_operations_that_show_no_column_are_not_lost_in_silence(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    insert = {"table": "BARE", "op_type": "I", "op_ts": "2020-01-01 00:00:00", "after": {}}
+    truncate = {"table": "BARE", "op_type": "T", "op_ts": "2020-01-01 00:00:01"}
+    path = write_lines(tmp_path / "in.json", [insert, truncate])
+    with pytest.raises(Abend, match="no column is known"):
+        ggfmt.consolidate(path, tmp_path / "strict", master="none", strict=True)
+    with caplog.at_level("WARNING", "ggfmt"):
+        ggfmt.consolidate(path, tmp_path / "rows", master="none")
+    assert "1 operation in no row" in caplog.text
+    path = write_lines(tmp_path / "emptied.json", [truncate])
+    ggfmt.consolidate(path, tmp_path / "emptied", master="none", strict=True)  # nothing is lost
