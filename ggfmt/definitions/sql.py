@@ -20,7 +20,7 @@ CREATE = re.compile(r"^\s*create\s[^;('\"]*?\btable\b", re.IGNORECASE | re.MULTI
 
 _TOKEN = re.compile(
     r"""--[^\n]*|/\*.*?\*/|\s+
-    |(?P<text>'(?:[^']|'')*')
+    |(?P<text>'(?:[^']|'')*'|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$)
     |(?P<quoted>"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\W\d][^\]]*\])
     |(?P<word>[\w$\#@]+)
     |(?P<mark>.)""",
@@ -105,6 +105,12 @@ def parse_sql(source: DefinitionFile) -> list[TableDef]:
                 source.problem("no parenthesis ends the list of columns", line=line, column=1, table=name)
                 continue
             columns = [_column(entry, dialect) for entry in entries if not _is_constraint(entry, dialect)]
+            for parent in _parents(entries, statement, dialect):
+                known = tables[parent].columns if parent in tables else ()
+                if not known:
+                    message = f"it has the columns of `{parent}`, which the file does not define before it"
+                    source.problem(message, line=line, column=1, table=name)
+                columns = [*known, *(column for column in columns if column.name not in {c.name for c in known})]
             key = [name for entry in entries for name in _key(entry, dialect)]
             table = source.table(name, columns, line)
             if table is not None:
@@ -171,6 +177,14 @@ def _entries(tokens: Sequence[_Token]) -> list[list[_Token]] | None:
     return None
 
 
+def _parents(entries: Sequence[Sequence[_Token]], statement: Sequence[_Token], dialect: str) -> list[str]:
+    """Return the tables whose columns a table of PostgreSQL has besides its own: `LIKE` and `INHERITS`."""
+    words = [token.word for token in statement]
+    start = words.index("inherits") if "inherits" in words else len(words)
+    named = [*(entry[1:] for entry in entries if entry[0].word == "like"), *(_entries(statement[start + 1 :]) or ())]
+    return [_name(tokens, 0, dialect)[0] for tokens in reversed(named)]
+
+
 def _is_constraint(entry: Sequence[_Token], dialect: str) -> bool:
     first, second = (*(token.word for token in entry[:2]), "")[:2]
     of_mysql = dialect == "mysql" and first in _MYSQL_CONSTRAINTS
@@ -206,7 +220,9 @@ def sql_type(text: str, dialect: str) -> SqlType:
 def _column(entry: Sequence[_Token], dialect: str) -> Column:
     words = [token.word for token in entry]
     end = next((at for at in range(1, len(words)) if words[at] in _AFTER_TYPE), len(words))
-    type = " ".join(token.text for token in entry[1:end])
+    # SQL Server writes types in brackets; its `timestamp` is the version of a row.
+    named = [token._replace(text=token.text[1:-1]) if token.text[0] == "[" != token.text else token for token in entry]
+    type = " ".join(token.text for token in named[1:end] if entry[1].text.lower() != "[timestamp]")
     required = any(words[at : at + 2] == ["not", "null"] for at in range(len(words))) or bool(_key(entry, dialect))
     return Column(_identifier(entry[0], dialect), _sql_type(type, dialect), not required)
 

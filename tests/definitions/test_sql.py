@@ -8,7 +8,7 @@ import pytest
 
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.diagnostic import ConfigurationError
-from ggfmt.model.table import Column, Kind, SqlType, TableDef
+from ggfmt.model.table import STRING, Column, Kind, SqlType, TableDef
 
 ORACLE = """
   CREATE TABLE "GG"."ORDERS"
@@ -106,6 +106,7 @@ def test_mysql(tmp_path: Path) -> None:
         ("a.sql", "create table t (a int, a int)", "the table has the column twice"),
         ("a.sql", "CREATE EXTERNAL TABLE `gg_t` (`a` STRING) STORED AS AVRO", "tables of Hive"),
         ("a.sql", "create table a.b.c.d (x int)", "more than three parts"),
+        ("a.sql", "create table a (b int) inherits (c)", "the columns of `c`, which the file does not define"),
         ("GG.T.csv", "ID,1\n", "`1` in the first line is not the name"),
     ],
 )
@@ -130,6 +131,38 @@ def test_what_looks_like_something_else(tmp_path: Path) -> None:
     assert not of_oracle.columns[1].type.zoned
     (of_mysql,) = loaded(tmp_path, "m.sql", "create table `t` (`a` text default 'it\\'s', `b` int, index (b))").values()
     assert of_mysql.column_names == ("a", "b")
+
+
+def test_columns_of_other_tables(tmp_path: Path) -> None:
+    text = """
+    create function f() returns trigger as $body$ begin create table made (a int); return new; end $body$;
+    create table a (id int primary key, tags text[]);
+    create table b (c text, like a including all);
+    create table d (id int, e date) inherits (a, b) with (fillfactor = 70);
+    """
+    found = loaded(tmp_path, "p.sql", text)
+    assert {name: table.column_names for name, table in found.items()} == {
+        "a": ("id", "tags"),
+        "b": ("id", "tags", "c"),
+        "d": ("id", "tags", "c", "e"),
+    }
+    assert found["d"].columns[1].type.item == STRING
+    assert [table.primary_keys for table in found.values()] == [("id",), (), ()]
+
+
+def test_sql_server(tmp_path: Path) -> None:
+    text = """CREATE TABLE [dbo].[O r]([Id] [int] IDENTITY(1,1) NOT NULL, [At] [datetime2](7) NULL, [R] [timestamp],
+      [Name] [nvarchar](max) NULL, [D] [decimal](18, 4), PRIMARY KEY CLUSTERED ([Id] ASC) ON [PRIMARY]) ON [PRIMARY]\nGO
+    """
+    (table,) = loaded(tmp_path, "s.sql", text).values()
+    assert (table.full_name, table.primary_keys) == ("dbo.O r", ("Id",))
+    assert types(table) == {
+        "Id": "integer not null",
+        "At": "timestamp(7)",
+        "R": "string",
+        "Name": "string",
+        "D": "decimal(18,4)",
+    }
 
 
 @pytest.mark.parametrize("text", ["create table as select 1", "create table", "create table t", "alter table x add y"])
