@@ -42,7 +42,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "Reference": (
             "commands python dataframes options eventhandlers metadata checking input output checkpoints "
             "consolidation types lakehouse comparing formats kafka-settings consumers codes doctor limits "
-            "glossary"
+            "changes glossary"
         ),
         "Explanation": "how-a-run-works guarantees exactly-once fidelity row-identity spark speed security",
         "Contribute": "development architecture extending promises",

@@ -92,8 +92,8 @@ def test_neither_help_nor_documents_show_old_names() -> None:
     for name, option in hidden:
         assert f"{option} " not in ended(name, "--help")[1], option
     files = {path.name: path.read_text("utf-8") for path in (ROOT / "ggfmt" / "docs").rglob("*.md")}
-    upgrade = files.pop("upgrade.md")  # which has a table of old and new names
-    assert [option for _, option in hidden if f"`{option}`" not in upgrade] == []
+    changes = files.pop("changes.md")  # which has a table of old and new names
+    assert [option for _, option in hidden if f"`{option}`" not in changes] == []
     pages = "".join(files.values())
     assert [word for word in ("--primary-keys", "--strict-fidelity", "doctor --json") if word in pages] == []
 
