@@ -8,8 +8,10 @@ import subprocess
 import sys
 import zipfile
 from importlib.metadata import requires
+from itertools import islice
 from pathlib import Path
 
+import release
 from packaging.requirements import Requirement
 from packaging.version import Version
 from places import ROOT
@@ -69,18 +71,12 @@ def test_workers_need_the_arrow_that_is_installed_here() -> None:
     assert f'"{NEEDED[0]}"' in PYPROJECT
 
 
-def released(text: str) -> list[str]:
-    """The versions of a changelog, the last one first."""
-    return re.findall(r"^## \[([\d.]+)\] - \d{4}-\d\d-\d\d$", text, re.MULTILINE)
-
-
 def fits_changelog(version: str, text: str) -> bool:
     """Whether a version is that of the changes on top: those of a release, or those that are not released."""
-    unreleased = text.partition("\n## [Unreleased]\n")[2].partition("\n## [")[0].strip()
-    last = released(text)[0]
-    if not unreleased:
-        return version == last
-    return version.endswith(".dev0") and Version(version) > Version(last)
+    unreleased, last = islice(release.sections(text).items(), 2)
+    if "\n" not in unreleased[1]:
+        return version == last[0]
+    return version.endswith(".dev0") and Version(version) > Version(last[0])
 
 
 def test_the_version_is_that_of_the_changes_on_top() -> None:

@@ -12,17 +12,16 @@ import tarfile
 from functools import partial
 from pathlib import Path
 
-import make_wheels
 import pytest
+import release
 from places import ROOT, SAMPLES
 from wheels import copy_project
 
 from ggfmt import kernels
 from ggfmt.spark.workers import zip_package
 
-PYTHONS = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 needs_release = pytest.mark.skipif(
-    None in map(importlib.util.find_spec, ("auditwheel", "build")), reason="needs the extra `release`"
+    None in map(importlib.util.find_spec, release.TOOLS), reason="needs the extra `release`"
 )
 checked = partial(subprocess.run, capture_output=True, text=True, check=True, timeout=600)
 
@@ -31,16 +30,7 @@ checked = partial(subprocess.run, capture_output=True, text=True, check=True, ti
 def published(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The sdist and the wheel, as the documented command makes them."""
     folder = tmp_path_factory.mktemp("published")
-    return make_wheels.main(str(folder / "dist"), str(copy_project(folder / "project")))
-
-
-def python_of(version: str) -> str:
-    """A Python of this machine, or the version alone, for uv to find or fetch."""
-    places = [str(place) for place in Path.home().glob(f".pyenv/versions/{version}.*/bin/python")]
-    for place in (*places, shutil.which(f"python{version}")):
-        if place is not None and subprocess.run([place, "-c", ""], capture_output=True, check=False).returncode == 0:
-            return place
-    return version
+    return release.build(folder / "dist", copy_project(folder / "project"))
 
 
 @pytest.mark.long
@@ -57,13 +47,14 @@ def test_the_sdist_has_what_the_documents_name(published: list[Path]) -> None:
 @pytest.mark.long
 @needs_release
 @pytest.mark.skipif(shutil.which("uv") is None or sys.platform != "linux", reason="needs uv, on Linux")
-@pytest.mark.parametrize("version", PYTHONS)
+@pytest.mark.parametrize("version", release.PYTHONS)
 def test_the_wheel_has_kernels_in_every_python(version: str, published: list[Path], tmp_path: Path) -> None:
     """Where it is installed, and where it is sent to as a zip file. Messages are those of this Python."""
     (wheel,) = (file for file in published if file.suffix == ".whl")
     assert "-cp310-abi3-manylinux" in wheel.name
+    release.check_kernels(wheel)
     python = tmp_path / "venv" / "bin" / "python"
-    checked(["uv", "venv", "-q", "-p", python_of(version), str(tmp_path / "venv")])
+    checked(["uv", "venv", "-q", "-p", release.pythons().get(version, version), str(tmp_path / "venv")])
     checked(["uv", "pip", "install", "-q", "-p", str(python), str(wheel)])
     env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", kernels.SWITCH)}
     outside = partial(checked, cwd=tmp_path, env=env)
