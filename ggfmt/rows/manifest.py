@@ -169,7 +169,9 @@ def _table(result: TableResult) -> dict[str, Any]:
 def _set_aside(result: TableResult, aside: SetAside) -> dict[str, Any]:
     table = _table(result)
     kept = {"reason": str(aside.reason), "kept": aside.file.rows}
-    return kept | {name: table[name] for name in _OF_SET_ASIDE}
+    # A wrong type in the options must not stay when it is left out.
+    otherwise = {name: ddl_type(type) for name, type in result.table.chosen.items() if name in table["columns"]}
+    return kept | {name: table[name] for name in _OF_SET_ASIDE} | {"columns": table["columns"] | otherwise}
 
 
 def _unset(counts: RowCounts) -> dict[str, dict[str, int]]:

@@ -52,7 +52,7 @@ class RowTable:
     # columns of numbers that were found in the data: `types` has their type once all data are read. The type of a later
     # definition stays if it has all of the numbers.
     found: frozenset[str] = frozenset()
-    chosen: frozenset[str] = frozenset()  # columns whose type the user has chosen
+    chosen: Mapping[str, pa.DataType] = field(default_factory=dict)  # own types of columns with one that the user chose
     on_unfit: OnUnfit = "error"  # what becomes of a value that the type of its column does not have
 
     @property
@@ -163,26 +163,17 @@ def _table(
         for column in merge_tables(definitions).columns
     )
     table = TableDef(name, tuple(columns)).with_keys(last.primary_keys)
-    asked = {
-        column.name: next(
-            (type for pattern, type in reversed(types) if fnmatchcase(f"{name}.{column.name}", pattern)), None
-        )
-        for column in table.columns
-    }
-    by_column = {
-        column.name: asked[column.name] or stored_type(column_type(column.type), to) for column in table.columns
-    }
+    asked: dict[str, pa.DataType] = {}
+    for pattern, type in types:
+        asked |= {column: type for column in table.column_names if fnmatchcase(f"{name}.{column}", pattern)}
+    own = {column.name: stored_type(column_type(column.type), to) for column in table.columns}
     chosen = key_of(name, keys)
     defined = name in job.catalog.trusted or any(event.table.full_name == name for event in job.events)
-    found = frozenset(
-        column.name for column in table.columns if column.name in numbers and _may_be_found(column, asked[column.name])
-    )
-    of_user = frozenset(name for name, type in asked.items() if type is not None)
-    return RowTable(with_key(table, chosen) if chosen else table, tuple(epochs), by_column, defined, found, of_user)
-
-
-def _may_be_found(column: Column, asked: pa.DataType | None) -> bool:
-    return asked is None and column.type.kind in _NUMBERS
+    of_number = {column.name for column in table.columns if column.type.kind in _NUMBERS}
+    found = frozenset(of_number & numbers - asked.keys())
+    of_user = {name: own[name] for name in asked}
+    table = with_key(table, chosen) if chosen else table
+    return RowTable(table, tuple(epochs), {**own, **asked}, defined, found, of_user)
 
 
 def with_key(table: TableDef, names: Sequence[str]) -> TableDef:
@@ -284,16 +275,19 @@ def with_base_columns(
     found = frozenset(name for name in table.found if name not in types or is_number(types[name]))
     unseen = {name for name in types if name not in own or own[name].type.unseen}
     if of_result:
-        unseen |= {name for name in types if name not in numbers and table.types.get(name) == TEXT}
-    kept = {name: types[name] for name in {*(table.found - found), *(unseen - table.chosen)}}
-    found |= unseen & {*numbers} - table.chosen
-    return replace(table, definition=definition, epochs=epochs, types={**types, **table.types, **kept}, found=found)
+        texts = {name for name, type in {**table.types, **table.chosen}.items() if type == TEXT}
+        unseen |= texts & types.keys() - {*numbers}
+    kept = {name: types[name] for name in {*(table.found - found), *unseen} - table.chosen.keys()}
+    found |= unseen & {*numbers} - table.chosen.keys()
+    chosen = {name: types[name] if name in unseen else own for name, own in table.chosen.items()}
+    types = {**types, **table.types, **kept}
+    return replace(table, definition=definition, epochs=epochs, types=types, found=found, chosen=chosen)
 
 
 def with_base_numbers(table: RowTable, numbers: Collection[str]) -> RowTable:
     """Return a table that a record defines with the columns whose numbers were found in the data of a base snapshot."""
-    columns = {column.name for column in table.definition.columns if _may_be_found(column, None)}
-    return replace(table, found=table.found | (columns & {*numbers}) - table.chosen)
+    columns = {column.name for column in table.definition.columns if column.type.kind in _NUMBERS}
+    return replace(table, found=table.found | (columns & {*numbers}) - table.chosen.keys())
 
 
 def with_found_types(

@@ -185,6 +185,27 @@ def test_a_value_that_does_not_fit_sets_its_table_aside(tmp_path: Path, to: str,
     assert manifest["set_aside"] == {}
 
 
+def test_a_wrong_type_in_the_options_does_not_stay(tmp_path: Path) -> None:
+    """Records that define no types, of a table that has rows, and of one that has none."""
+    new = "GG.C"
+    rounds = [
+        [change("I", 1, B, after={"ID": "1", "N": "x"})],
+        [change("I", 2, B, after={"ID": "2", "N": "7"}), change("I", 2, new, after={"ID": "1", "N": 1.5, "M": "m"})],
+        [change("I", 3, B, after={"ID": "3", "N": "08"}), change("I", 3, new, after={"ID": "2", "N": 2, "M": "1"})],
+        [change("I", 4, B, after={"ID": "4", "N": "y"}), change("I", 4, new, after={"ID": "3", "N": 3, "M": "n"})],
+    ]
+    wanted, directory = tmp_path / "wanted", tmp_path / "run"
+    for number, lines in enumerate(rounds):
+        for each in (wanted, directory):
+            each.mkdir(exist_ok=True)
+            add_changes(each, str(number), lines)
+        wrong = ["GG.B.N=bigint", "GG.C.M=bigint"] if 0 < number < 3 else []
+        expected = consolidate(wanted, "delta")
+        manifest = consolidate(directory, "delta", types=wrong, on_table_error="set-aside")
+        assert list(manifest["set_aside"]) == ([B, new] if wrong else [])
+    assert outcome(directory, "delta", manifest) == outcome(wanted, "delta", expected)
+
+
 def test_a_value_of_no_partition_sets_its_table_aside(tmp_path: Path) -> None:
     given: dict[str, Any] = {"partition_by": "GG.B=N", "on_table_error": "set-aside"}
     add_changes(tmp_path, "1", [ROUNDS[0][0], change("I", 2, B, after={"ID": "1", "N": ""})])
