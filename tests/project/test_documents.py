@@ -294,6 +294,8 @@ def test_every_command_and_option_that_is_named_exists() -> None:
         "--files",
         "--py-files",
         "--goldengate",
+        "--mariadb",
+        "--targets",
         "--no-deps",
         "--force-reinstall",
     }  # of pytest, of tests/, of spark-submit and of pip

@@ -7,17 +7,8 @@ from random import Random
 
 import mariadb
 import pytest
-from live_mariadb import Recorder, prove
-from mysql_records import Canal, Debezium, Maxwell
+from live_mariadb import RECORDERS, prove
 
-RECORDERS: dict[str, Recorder] = {
-    "maxwell": Maxwell(described=True, positions=True),
-    "maxwell without statements": Maxwell(described=False, positions=False),
-    "canal": Canal(gtids=False),
-    "canal with gtids": Canal(gtids=True),
-    "debezium": Debezium(is_text=False),
-    "debezium with texts": Debezium(is_text=True),
-}
 NO_SERVER = not mariadb.programs()
 
 

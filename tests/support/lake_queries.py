@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from ggfmt.model.table import split_name
 Query = Callable[[Path, str, str], pa.Table]
 
 
-def _iceberg_table(lake: Path, table: str) -> Any:
+def iceberg_table(lake: Path, table: str) -> Any:
+    """Return a table of the embedded catalog."""
     from pyiceberg.catalog.sql import SqlCatalog
 
     return SqlCatalog("default", uri=f"sqlite:///{lake}/_catalog.db").load_table(tuple(split_name(table)))
@@ -32,7 +34,7 @@ def in_polars(lake: Path, to: str, table: str) -> pa.Table:
     if to == "delta":
         frame = polars.scan_delta(str(lake / lake_directory(table)))
     else:
-        frame = polars.scan_iceberg(_iceberg_table(lake, table))
+        frame = polars.scan_iceberg(iceberg_table(lake, table))
     found: pa.Table = frame.collect().to_arrow()
     return found
 
@@ -46,13 +48,18 @@ def in_duckdb(lake: Path, to: str, table: str) -> pa.Table:
 
         rows = DeltaTable(str(lake / lake_directory(table))).to_pyarrow_dataset()
     else:
-        rows = _iceberg_table(lake, table).scan().to_arrow()
+        rows = iceberg_table(lake, table).scan().to_arrow()
     with duckdb.connect() as connection:
         found: pa.Table = connection.from_arrow(rows).query("present", "select * from present").to_arrow_table()
     return found
 
 
 QUERIES: Mapping[str, Query] = {"Polars": in_polars, "DuckDB": in_duckdb}
+
+
+def queries() -> dict[str, Query]:
+    """Return the queries whose programs are installed."""
+    return {name: query for name, query in QUERIES.items() if find_spec(name.lower()) is not None}
 
 
 def as_texts(rows: pa.Table) -> Iterator[Row]:

@@ -13,9 +13,10 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any, Protocol
@@ -37,6 +38,7 @@ create table lines (item int, line text, amount numeric, note text, primary key 
 create table loose (a int, b text);
 alter table loose replica identity full;
 create table altered (id int primary key, c0 text);
+create table retyped (id int primary key, v int);
 create table "Odd.Names" ("the key" text primary key, "a.b" text, "é""x" int);
 alter table items alter big set storage external;
 alter table moved alter big set storage external;
@@ -50,6 +52,7 @@ KEYS = {
     "public.lines": ("item", "line"),
     "public.loose": (),
     "public.altered": ("id",),
+    "public.retyped": ("id",),
     'public."Odd.Names"': ("the key",),
 }
 WHOLE = {"public.moved": ("id", "name", "big"), "public.loose": ("a", "b")}  # tables whose whole rows are logged
@@ -86,8 +89,15 @@ class LiveDatabase:
     events: Path
     recorder: Recorder
     random: Random
-    rounds: int = 0
+    described: bool = False  # by the schemas of events
+    rounds_done: int = 0
     added: int = 0
+    # What `live_targets` needs
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: KEYS)
+    ignored: tuple[str, ...] = ()
+    readings: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
+    foreign: tuple[str, ...] = ("public.items",)
+    mistyped: Mapping[str, str] = field(default_factory=lambda: {"public.lines": "public.lines.note=bigint"})
 
     def dump(self) -> Moment:
         position = self.server.run("select pg_current_wal_insert_lsn() - '0/0'").strip()
@@ -106,10 +116,38 @@ class LiveDatabase:
             self.server.run(self._transaction(), strict=False)
             if number in chosen:
                 found.append(self.dump())
-        path = self.events / f"round-{self.rounds:04d}.json"
-        self.rounds += 1
+        path = self.events / f"round-{self.rounds_done:04d}.json"
+        self.rounds_done += 1
         self.recorder.end_round(path)
         return path, found
+
+    @property
+    def url(self) -> str:
+        return self.server.url
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {"key": primary_keys(), "starts_empty": True}
+
+    def play(self, transactions: int, writers: int) -> Path:
+        """Run transactions, several at once, and return the file with their events."""
+        every = [self._transaction() for _ in range(transactions)]
+        with ThreadPoolExecutor(writers) as pool:
+            for _ in pool.map(lambda sql: self.server.run(sql, strict=False), every):
+                pass
+        return self.round(0)[0]
+
+    def rows(self) -> dict[str, list[Row]]:
+        return self.dump().tables
+
+    def retype(self, is_text: bool) -> None:
+        """Change the type of `retyped.v` to a text, or back, and the values of all rows."""
+        if is_text:
+            self.server.run("alter table retyped alter v type text using v::text; update retyped set v = 'n' || v")
+        else:
+            self.server.run(
+                "alter table retyped alter v type int using replace(v, 'n', '')::int; update retyped set v = v + 1"
+            )
 
     # Transactions. A statement that fails is left out of its transaction.
 
@@ -119,7 +157,8 @@ class LiveDatabase:
 
     def _statement(self) -> str:
         table = self.random.choices(
-            [self._items, self._moved, self._lines, self._loose, self._altered, self._odd], [5, 6, 3, 2, 3, 1]
+            [self._items, self._moved, self._lines, self._loose, self._altered, self._retyped, self._odd],
+            [5, 6, 3, 2, 3, 2, 1],
         )[0]
         return f"{table()};"
 
@@ -222,6 +261,17 @@ class LiveDatabase:
     def _shown(self, statement: str) -> str:
         """Add an insert and a delete: Debezium describes a table again in its next event."""
         return f"{statement};\ninsert into altered (id) values (0);\ndelete from altered where id = 0"
+
+    def _retyped(self) -> str:
+        i = self._id()
+        return self.random.choice(
+            [
+                f"insert into retyped values ({i}, {i})",
+                f"update retyped set v = id where id = {i}",
+                f"update retyped set id = {self._id()} where id = {i}",
+                f"delete from retyped where id = {i}",
+            ]
+        )
 
     def _odd(self) -> str:
         key = self.random.choice(["''", "'a.b'", "'NULL'", "'é'", "' '"])
@@ -357,7 +407,7 @@ def capture_by_debezium(
         try:
             recorder = DebeziumRecorder(running, events, engine, log_path)
             recorder.wait_for_snapshot()
-            yield LiveDatabase(running, events, recorder, random)
+            yield LiveDatabase(running, events, recorder, random, schemas)
         finally:
             engine.terminate()
             engine.wait()

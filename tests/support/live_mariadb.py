@@ -6,10 +6,14 @@ After each round, `ggfmt compare` compares the results with the database. Some r
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import time as clock
+from decimal import Decimal
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,12 +21,25 @@ from typing import Any
 import mariadb
 import pymysql
 from binlog import Binlog, Transaction
+from live_comparison import text_rows
 from mysql_records import LOG, Canal, Debezium, LoggedColumn, Maxwell, lines
+from round_trips import Row
 
 import ggfmt
+from ggfmt.model.table import split_name
 
 Recorder = Maxwell | Canal | Debezium
 OPTIONS = ("--log-bin=log", "--binlog-format=ROW", "--binlog-checksum=NONE", "--innodb-flush-log-at-trx-commit=0")
+RECORDERS: Mapping[str, Recorder] = {
+    "maxwell": Maxwell(described=True, positions=True),
+    "maxwell without statements": Maxwell(described=False, positions=False),
+    "canal": Canal(gtids=False),
+    "canal with gtids": Canal(gtids=True),
+    "debezium": Debezium(is_text=False),
+    "debezium with texts": Debezium(is_text=True),
+}
+# What a client shows otherwise than a log: dates that are none, long times, bits, and digits of a float
+_AS_LOGGED = {"c_bit": "c_bit + 0", "z_bits": "cast(z_bits + 0 as char)", "c_float": "cast(c_float as double)"}
 # Columns by name: the type, and values in SQL. Those with `z_` have values that only text holds.
 TYPES: dict[str, tuple[str, list[str]]] = {
     "c_flag": ("tinyint(1)", ["0", "1", "-128"]),
@@ -66,11 +83,12 @@ create table items (id int primary key, name varchar(40), price decimal(12,3), b
 create table `lines` (item int, line varchar(5), amount decimal(10,2), note text, primary key (item, line));
 create table loose (a int, b varchar(20));
 create table altered (id int primary key, c0 varchar(20));
+create table retyped (id int primary key, v int);
 create table `Odd.Names` (`the key` varchar(20) primary key, `a.b` text, `é"x` int);
 create table types (id int primary key, {", ".join(f"{name} {type}" for name, (type, _) in TYPES.items())},
                     g_virtual int as (id + 1) virtual, g_stored varchar(99) as (concat('n', id)) stored);
 """
-KEYS = 'shop.items=id;shop.lines=item,line;shop.altered=id;shop."Odd.Names"=the key;shop.types=id'
+KEYS = 'shop.items=id;shop.lines=item,line;shop.altered=id;shop.retyped=id;shop."Odd.Names"=the key;shop.types=id'
 _COLUMNS = """
 select column_name, data_type, column_type, column_key = 'PRI', character_set_name, column_name like '%%json',
   datetime_precision, numeric_precision, numeric_scale
@@ -78,7 +96,15 @@ from information_schema.columns where table_schema = 'shop' and table_name = %s 
 
 
 class LiveMariaDB:
-    """A database `shop`, and the files that a recorder makes of its binary log."""
+    """A database `shop`, and the files that a recorder makes of its binary log: a source of `live_targets`."""
+
+    keys: Mapping[str, tuple[str, ...]] = {
+        "shop.loose": (), **{table: tuple(names.split(",")) for table, _, names in (
+            given.rpartition("=") for given in KEYS.split(";"))},
+    }  # fmt: skip
+    options: Mapping[str, Any] = {"key": KEYS, "starts_empty": True, "types": ("shop.types.z_*=string",)}
+    foreign = ("shop.items", "shop.types")
+    mistyped: Mapping[str, str] = {"shop.lines": "shop.lines.note=bigint"}
 
     def __init__(self, server: mariadb.Server, recorder: Recorder, events: Path, random: Random, image: str) -> None:
         self.server, self.events, self.random, self.image = server, events, random, image
@@ -87,27 +113,72 @@ class LiveMariaDB:
         self._log = Binlog()
         self._described: dict[str, list[LoggedColumn]] = {}
         self._added = self._rounds = 0
+        self._waiting: list[str] = []
         server.run(SCHEMA)
-        self._connection = pymysql.connect(
-            host="127.0.0.1", port=server.port, user="root", database="shop", charset="utf8mb4", autocommit=True
-        )
-        self.query("set time_zone = '+00:00', sql_mode = 'NO_ENGINE_SUBSTITUTION'")
+        self.described = not isinstance(recorder, Maxwell) or recorder.described
+        self.ignored = ("c_enum", "c_set") if isinstance(recorder, Canal) else ()  # numbers of the log, not their texts
+        # Delta has texts of times. JSON has numbers as they were written.
+        self.readings: dict[str, Callable[[str], str]] = {
+            "c_time": lambda text: str(clock.fromisoformat(text)),
+            "c_decimal": lambda text: f"{Decimal(text):f}",
+        }
+        if isinstance(recorder, Debezium):
+            self.readings["z_bits"] = lambda text: str(int(text, 2))
+        if isinstance(recorder, Maxwell):
+            self.readings["c_set"] = lambda text: ",".join(json.loads(text))
+        self._connection = self._connect()
 
-    def query(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        with self._connection.cursor() as cursor:
+    def _connect(self) -> pymysql.Connection[Any]:
+        return pymysql.connect(
+            host="127.0.0.1", port=self.server.port, user="root", database="shop", charset="utf8mb4", autocommit=True,
+            init_command="set time_zone = '+00:00', sql_mode = 'NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = 1",
+        )  # fmt: skip
+
+    def query(self, sql: str, *values: object, connection: pymysql.Connection[Any] | None = None) -> list[Any]:
+        with (connection or self._connection).cursor() as cursor:
             cursor.execute(sql, values or None)
             return list(cursor.fetchall())
 
-    def round(self, transactions: int) -> Path:
-        """Run transactions, and return the file with their records."""
+    def rows(self) -> dict[str, list[Row]]:
+        """Return the rows of all tables as texts."""
+        found = {}
+        for name in self.keys:
+            table = split_name(name)[-1]
+            columns = [column.name for column in self._columns(table)]
+            chosen = ", ".join(_AS_LOGGED.get(column, f"cast({column} as char)" if column.startswith("z_") else
+                                              "`" + column + "`") for column in columns)  # fmt: skip
+            rows = self.query(f"select {chosen} from `{table}`")
+            found[name] = text_rows([dict(zip(columns, row, strict=True)) for row in rows])
+        return found
+
+    def retype(self, is_text: bool) -> None:
+        """Change the type of `retyped.v` to a text, or back, and the values of all rows."""
+        if is_text:
+            self._waiting += ["alter table retyped modify v varchar(20)", "update retyped set v = concat('n', v)"]
+        else:
+            self._waiting += ["update retyped set v = replace(v, 'n', '')", "alter table retyped modify v int"]
+            self._waiting += ["update retyped set v = v + 1"]
+
+    def play(self, transactions: int, writers: int) -> Path:
+        """Run transactions, several at once, and return the file with their records."""
+        return self.round(transactions, writers)
+
+    def round(self, transactions: int, writers: int = 1) -> Path:
+        """Run transactions, some at once if there are several writers, and return the file with their records."""
         records: list[dict[str, Any]] = []
         if not self._rounds:
             records += self._start()
             self._run("insert into types (id) values (99)")  # `types` of an option must match a column
-        for number in range(transactions):
+        for number in range(0, transactions, writers):
             if isinstance(self.recorder, Canal) and (not number or self.random.random() < 0.2):
                 self.recorder.begin_batch()
-            self._transaction()
+            while self._waiting:
+                self._run(self._waiting.pop(0))
+                records += self._read()
+            if writers == 1:
+                self._transaction()
+            else:
+                self._transactions(writers)
             records += self._read()
         path = self.events / f"round-{self._rounds:04d}.json"
         path.write_bytes(lines(records))
@@ -129,28 +200,49 @@ class LiveMariaDB:
 
     def _describe(self, table: str) -> list[LoggedColumn]:
         if table not in self._described:
-            self._described[table] = [_column(*row) for row in self.query(_COLUMNS, table)]
+            self._described[table] = self._columns(table)
         return self._described[table]
+
+    def _columns(self, table: str) -> list[LoggedColumn]:
+        return [_column(*row) for row in self.query(_COLUMNS, table)]
 
     # Transactions. A statement that fails changes nothing.
 
     def _transaction(self) -> None:
         if self.random.random() < 0.05:
             self._run(*self._alter())
-            return
+        else:
+            self._run(*self._statements())
+
+    def _transactions(self, writers: int) -> None:
+        """Run a transaction in each of several connections at once. Records are made of one description of a table, so
+        no table changes in the meantime."""
+        if self.random.random() < 0.05 * writers:
+            self._run(*self._alter())
+        chosen = [self._statements() for _ in range(writers)]
+
+        def write(statements: list[str]) -> None:
+            with self._connect() as connection:
+                self._run(*statements, connection=connection)
+
+        with ThreadPoolExecutor(writers) as pool:
+            list(pool.map(write, chosen))
+
+    def _statements(self) -> list[str]:
         count = self.random.choice([1, 1, 2, 3, 6])
         tables = self.random.choices(
-            [self._items, self._lines, self._loose, self._altered, self._odd, self._types], [5, 3, 2, 2, 1, 5], k=count
-        )
+            [self._items, self._lines, self._loose, self._altered, self._retyped, self._odd, self._types],
+            [5, 3, 2, 2, 2, 1, 5], k=count,
+        )  # fmt: skip
         end = self.random.choices(["commit", "rollback"], [9, 1])[0]
-        self._run("begin", *(table() for table in tables), end)
+        return ["begin", *(table() for table in tables), end]
 
-    def _run(self, *statements: str) -> None:
+    def _run(self, *statements: str, connection: pymysql.Connection[Any] | None = None) -> None:
         for statement in statements:
             try:
-                self.query(statement.replace("%", "%%"))
+                self.query(statement.replace("%", "%%"), connection=connection)
             except pymysql.err.MySQLError as error:
-                if error.args[0] not in (1062, 1136, 1054, 1264, 1690):  # a key that exists, a column that does not
+                if error.args[0] not in (1062, 1136, 1054, 1264, 1690, 1205, 1213, 1020):  # keys, columns, locks
                     raise
 
     def _id(self) -> int:
@@ -215,6 +307,17 @@ class LiveMariaDB:
                 f"update altered set {name} = {value} where id = {i}",
                 f"update altered set {name} = {value} where id = {i}",
                 f"delete from altered where id = {i}",
+            ]
+        )
+
+    def _retyped(self) -> str:
+        i = self._id()
+        return self.random.choice(
+            [
+                f"insert into retyped values ({i}, {i})",
+                f"update retyped set v = id where id = {i}",
+                f"update retyped set id = {self._id()} where id = {i}",
+                f"delete from retyped where id = {i}",
             ]
         )
 
@@ -308,8 +411,7 @@ def _kill(work: Path, random: Random, to: str) -> None:
 
 
 def _differences(live: LiveMariaDB, output: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
-    numbered = ("c_enum", "c_set") if isinstance(live.recorder, Canal) else ()  # of the log, not their texts
-    for table in ggfmt.compare(output, live.url, ignore_columns=numbered).tables:
+    for table in ggfmt.compare(output, live.url, ignore_columns=live.ignored).tables:
         if table.only is not None:
             name = table.table.split(".", 1)[1].strip('"')
             if live.query(f"select 1 from `{name}` limit 1"):
@@ -324,7 +426,6 @@ def _differences(live: LiveMariaDB, output: Path, manifest: Mapping[str, Any]) -
             yield f"{table.table}: {of_table['contradictions']}"
         unset = {name: sum(causes.values()) for name, causes in of_table["unset"].items()}
         wrong = {name: count for name, count in table.by_column.items() if count > unset.get(name, 0)}
-        is_described = not isinstance(live.recorder, Maxwell) or live.recorder.described
-        columns = (*table.columns_a, *table.columns_b) if is_described else ()
+        columns = (*table.columns_a, *table.columns_b) if live.described else ()
         if table.missing or table.extra or wrong or table.unread or columns:
             yield f"{table.table}: {table.missing} missing, {table.extra} extra, {columns}, {wrong}, {table.unread}"

