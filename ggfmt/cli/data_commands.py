@@ -321,7 +321,6 @@ def doctor(
     schema_registry: Annotated[
         str | None, Option(metavar="URL", panel="Kafka", help="Also check this schema registry.")
     ] = None,
-    class_archive: Annotated[bool, Option(help="Make the class archive, with which Spark starts faster.")] = False,
     output_format: Annotated[
         OutputFormat, Option(panel="Display", help="Format of the findings."), OldName("json", "json")
     ] = "text",
@@ -332,14 +331,12 @@ def doctor(
 
     `ggfmt doctor --master local[1]`
 
-    `ggfmt doctor --class-archive`
-
     `ggfmt doctor --kafka broker:9092 --producer-config producer.properties`
 
     `ggfmt doctor --output-format json`
 
-    With `--master`, the command also reports what every executor has. Only `--class-archive` changes anything. Ends
-    with 1 if something that a run needs is missing; warnings do not count.
+    With `--master`, the command also reports what every executor has. Ends with 1 if something that a run needs is
+    missing; warnings do not count.
     """
     from ggfmt.doctor.examination import examine
     from ggfmt.doctor.finding import State, worst
@@ -351,7 +348,7 @@ def doctor(
     for option, value in of_kafka.items():
         if kafka is None and value is not None:
             raise UsageError(Diagnostic("GG565", f"`{option}` needs `--kafka`", help="name a broker by `--kafka`"))
-    findings = examine(SparkSettings(master, pairs(spark_conf, "`--spark-conf`"), java_home), archive=class_archive)
+    findings = examine(SparkSettings(master, pairs(spark_conf, "`--spark-conf`"), java_home))
     if kafka is not None:
         from ggfmt.config.kafka_producer import producer_properties
         from ggfmt.doctor.kafka import ask_kafka

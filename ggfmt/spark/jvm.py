@@ -1,14 +1,13 @@
-"""The Java virtual machine of a Spark that ggfmt starts, and its class archive.
+"""The Java virtual machine of a Spark that ggfmt starts, instead of Spark's shell scripts.
 
-The class archive holds the classes of a start of Spark, ready to map into memory: with it Spark starts faster. It fits
-only the exact Java and the exact jars that made it, so its name contains their identity. `ggfmt doctor` makes it; a
-session uses it if it exists.
+Spark's own launcher makes the command line, because its options change with every release and every Java. ggfmt runs
+that command. So Spark runs on a small Java image without `jdk.incubator.vector`, a log file has all output of the JVM,
+and no command line shows a setting.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import re
 import shlex
@@ -24,108 +23,6 @@ from socketserver import BaseServer
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.spark.failures import cause_in_log, spark_error
 from ggfmt.spark.installations import Java
-
-_SUFFIX = ".jsa"
-_AHEAD_OF_TIME = 25  # archives of this Java and later ones have that name and need no base archive
-
-
-@dataclass(frozen=True)
-class ClassArchive:
-    """The place of the archive for one Java and one Spark, whether or not it has been made. `directory` may not exist;
-    `name` is the start of the file's name; `major` is the version of the Java."""
-
-    directory: Path
-    name: str
-    major: int
-
-    @property
-    def file(self) -> Path | None:
-        """The archive, if there is a complete one. The name of an archive contains its size, because Java maps a
-        truncated one and crashes on its missing pages."""
-        try:
-            return next((file for file in self._files() if file.name == self._name_of(file)), None)
-        except OSError:
-            return None
-
-    @property
-    def damaged(self) -> bool:
-        return self.file is None and bool(self._files())
-
-    @property
-    def others(self) -> list[Path]:
-        """The archives beside this one: of another Java, or of another Spark."""
-        own = self._files()
-        return [file for file in self._files("spark-*") if file not in own]
-
-    @property
-    def option(self) -> str | None:
-        """The JVM option to start with the archive; None if there is none. Java itself checks that the archive fits."""
-        file = self.file
-        return None if file is None else f'"-XX:{"AOTCache" if self._ahead else "SharedArchiveFile"}={file}"'
-
-    def making(self, made: Path) -> str:
-        """Return the JVM option to make the archive, as the file `made`, when the JVM ends."""
-        return f'"-XX:{"AOTCacheOutput" if self._ahead else "ArchiveClassesAtExit"}={made}"'
-
-    def keep(self, made: Path) -> Path:
-        """Move the finished archive `made` to where a session finds it, and return its new path."""
-        earlier = self._files()
-        file = self.directory / self._name_of(made)
-        made.replace(file)
-        for old in earlier:
-            if old != file:
-                old.unlink(missing_ok=True)
-        return file
-
-    @property
-    def _ahead(self) -> bool:
-        return self.major >= _AHEAD_OF_TIME
-
-    def _files(self, name: str = "") -> list[Path]:
-        try:
-            return sorted(self.directory.glob(f"{name or self.name}.*{_SUFFIX}"))
-        except OSError:  # the home of another user
-            return []
-
-    def _name_of(self, file: Path) -> str:
-        return f"{self.name}.{file.stat().st_size}{_SUFFIX}"
-
-
-def cache_directory() -> Path | None:
-    """Return where archives are: `$XDG_CACHE_HOME/ggfmt` or `~/.cache/ggfmt`. None for a user without a home."""
-    try:
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    except RuntimeError:
-        return None
-    return (cache / "ggfmt").absolute()
-
-
-def can_have_archive(java: Java) -> bool:
-    """Return whether this Java has the base archive that it needs; small runtimes before 25 lack it."""
-    return java.major >= _AHEAD_OF_TIME or (java.home / "lib" / "server" / "classes.jsa").exists()
-
-
-def class_archive(java: Java, home: Path) -> ClassArchive | None:
-    """Return the place of the archive for this Java and the Spark at `home`. None if this Java cannot have an archive,
-    if there is no place for it, or if Java or Spark cannot be read."""
-    directory = cache_directory()
-    if directory is None or not can_have_archive(java):
-        return None
-    try:
-        identity = [(str(java.home), (java.home / "release").read_text(errors="replace"))]
-        for file in (java.home / "lib" / "modules", *sorted((home / "jars").iterdir())):
-            status = file.stat()
-            identity.append((str(file), f"{status.st_size} {status.st_mtime_ns}"))
-    except OSError:
-        return None
-    key = hashlib.sha256(repr(identity).encode()).hexdigest()[:20]
-    return ClassArchive(directory, f"spark-{key}", java.major)
-
-
-# Spark's Java virtual machine, started by ggfmt instead of by Spark's shell scripts. Spark's own launcher makes the
-# command line, because its options change with every release and every Java. ggfmt runs that command. So Spark runs on
-# a small Java image without `jdk.incubator.vector`, all output of the JVM is in a log file, and ggfmt chooses how the
-# JVM starts.
 
 _VECTOR_MODULE = "jdk.incubator.vector"
 _VECTOR_FLAG = f"--add-modules={_VECTOR_MODULE}"
@@ -163,7 +60,6 @@ def start_jvm(
     log: Path,
     scratch: Path,
     workers_home: Path | None = None,
-    archive_option: str | None = None,
 ) -> Jvm:
     """Start Spark's JVM and wait until its gateway listens.
 
@@ -186,7 +82,7 @@ def start_jvm(
         options.append("-XX:+UseSerialGC")
     names = {} if user_name() else dict.fromkeys(("SPARK_USER", "HADOOP_USER_NAME"), f"user-{os.getuid()}")
     options += [f'"-Duser.home={scratch}"'] if names else []
-    options += filter(None, [archive_option, before])  # later ones count, so those of the user come last
+    options += [before] if before else []  # later ones count, so those of the user come last
     environment = {
         **names,
         **environment,

@@ -11,7 +11,6 @@ import threading
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,7 @@ from ggfmt.scratch import Scratch, remove_abandoned
 from ggfmt.spark.failures import cause_in_log, cause_of_exception, clause, drop_py4j_records, spark_error
 from ggfmt.spark.installations import find_java, spark_home
 from ggfmt.spark.jobs import ContextJobs, Item, Result
-from ggfmt.spark.jvm import Jvm, class_archive, start_jvm, stop_quietly
+from ggfmt.spark.jvm import Jvm, start_jvm, stop_quietly
 from ggfmt.spark.target import SparkSettings, is_here, master_addresses, probe, resolve, retrying
 from ggfmt.spark.workers import ask_workers, check_workers, link_spark_home, python_path, set_environment, zip_package
 
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SparkRunner", "SparkSettings"]
 
-_ARCHIVE_SECONDS = 120.0
 _STOP_SECONDS = 30.0  # within which a Spark stops its executors and removes its files
 _MAX_SOCKET_DIRECTORY = 60
 
@@ -55,11 +53,8 @@ class SparkRunner:
         self.master = retrying(settings.named_master or f"local[{available_cores()}]")
         self._failed = False
         self._log: Path | None = None
-        self._archive_option: str | None = None
         # A stopped local Spark has nothing left to do, but its JVM takes 0.3 seconds to notice.
         self._patience = 0.0 if self.is_local else 10.0
-        if settings.archive_to is not None:
-            self._patience = _ARCHIVE_SECONDS
 
     @property
     def parallelism(self) -> int:
@@ -154,10 +149,6 @@ class SparkRunner:
         workers_home = link_spark_home(home, self._scratch / "spark") if self.master.startswith("local") else None
         if self.master.startswith("local-cluster"):
             home = workers_home or home
-        else:
-            archive, made = class_archive(self._java, home), self._settings.archive_to
-            if archive is not None:
-                self._archive_option = archive.option if made is None else archive.making(made)
         conf, own = {**self._conf, "spark.master": self.master}, self._defaults(loopback)
         environment = dict(os.environ)
         python = self._conf.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON")
@@ -172,22 +163,9 @@ class SparkRunner:
             environment["PYTHONPATH"] = python_path()
             environment["PYTHONSAFEPATH"] = "1"  # files in the current directory must not hide modules
 
-        def start() -> Jvm:
-            assert self._log is not None
-            begin = partial(start_jvm, self._java, home, conf, own, environment, self._log, self._scratch, workers_home)
-            try:
-                return begin(self._archive_option)
-            except Abend:
-                if self._archive_option is None or self._settings.archive_to is not None:
-                    raise
-                self._archive_option = None
-                jvm = begin(None)
-                log.warning(
-                    "Spark starts only without its class archive; `ggfmt doctor --class-archive` makes it again"
-                )
-                return jvm
-
-        starting = self._threads.submit(start)
+        starting = self._threads.submit(
+            start_jvm, self._java, home, conf, own, environment, self._log, self._scratch, workers_home
+        )
         started = signals.JobEnd(starting)
         try:
             import pyspark  # noqa: F401 - it takes a while, and so does the JVM
@@ -267,9 +245,6 @@ class SparkRunner:
         finally:
             if self._jvm is not None:
                 self._jvm.stop(self._patience)
-                if self._settings.archive_to is not None and self._jvm.process.returncode != 0:
-                    self._settings.archive_to.unlink(missing_ok=True)
-                    self._failed = True
             self._threads.shutdown()
             self._jvm = self._context = None
             sys.path[:] = [entry for entry in sys.path if entry in self._path]

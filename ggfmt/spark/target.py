@@ -11,7 +11,6 @@ import socket
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ggfmt import network
@@ -25,14 +24,12 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class SparkSettings:
     """How to start Spark. `master` None: this machine. `conf`: Spark configuration, which overrides ggfmt's own.
-    `remote`: the address of a Spark Connect server (`sc://HOST:PORT`), in place of a master. `archive_to`: the JVM
-    writes a class archive to this file when it ends; if that fails, there is no file."""
+    `remote`: the address of a Spark Connect server (`sc://HOST:PORT`), in place of a master."""
 
     master: str | None = None
     conf: tuple[tuple[str, str], ...] = ()
     java_home: str | None = None
     app_name: str = "ggfmt"
-    archive_to: Path | None = None
     remote: str | None = None
 
     @property

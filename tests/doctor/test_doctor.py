@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import logging
 import os
 import pwd
 import resource
@@ -26,25 +25,15 @@ from ggfmt import __version__
 from ggfmt.cli import app
 from ggfmt.doctor import examination
 from ggfmt.doctor.cluster import ExecutorReport, assess_executors
-from ggfmt.doctor.examination import find_archive, make_archive
 from ggfmt.doctor.finding import LIBRARIES, Directory, Finding, Library, State, size_text, worst
 from ggfmt.render.doctor import findings_json, findings_text, print_findings
 from ggfmt.spark import installations as java_module
-from ggfmt.spark.installations import Java, find_java, spark_home
-from ggfmt.spark.jvm import ClassArchive, can_have_archive, class_archive
-from ggfmt.spark.session import SparkRunner, SparkSettings
+from ggfmt.spark.installations import find_java, spark_home
 
 DOCTOR = [sys.executable, "-m", "ggfmt", "doctor"]
 BEFORE_LIBRARIES = ["python", "ggfmt", "user", "java", "spark"]
-OF_THE_MACHINE = [*BEFORE_LIBRARIES, *LIBRARIES, "kernels", "scratch", "cache", "class_archive"]
+OF_THE_MACHINE = [*BEFORE_LIBRARIES, *LIBRARIES, "kernels", "scratch"]
 OWN = ".".join(map(str, sys.version_info[:3]))
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache without any archive."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return tmp_path / "cache" / "ggfmt"
 
 
 def doctor(*arguments: str) -> tuple[int, dict[str, Any]]:
@@ -90,24 +79,23 @@ def test_a_machine_that_has_it_all() -> None:
     assert found["scratch"]["facts"]["free_bytes"] > 0
 
 
-def test_nothing_is_made_by_looking(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_made_by_looking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tmp").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     monkeypatch.setattr(tempfile, "tempdir", None)
     _, found = doctor()
     assert found["scratch"]["facts"]["path"] == str(tmp_path / "tmp")
-    assert found["cache"]["facts"]["path"] == str(cache)
     assert sorted(os.listdir(tmp_path)) == ["tmp"]
     assert os.listdir(tmp_path / "tmp") == []
 
 
 def test_the_version_of_spark_is_that_of_its_files() -> None:
-    finding, home = examination.check_spark()
+    finding = examination.check_spark()
     ended = subprocess.run(
         [sys.executable, "-c", "import pyspark; print(pyspark.__version__)"], capture_output=True, text=True, check=True
     )
     assert finding.facts["version"] == ended.stdout.strip()
-    assert home == spark_home()
+    assert finding.facts["home"] == str(spark_home())
 
 
 def test_a_machine_without_java(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +107,6 @@ def test_a_machine_without_java(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["java"]["state"] == "problem"
     assert found["java"]["facts"] == {"version": None, "home": None, "origin": None}
     assert "`pip install 'ggfmt[java]'`" in found["java"]["help"]
-    assert found["class_archive"]["facts"]["status"] == "unknown"
     assert found["session"]["message"] == found["java"]["message"]
     assert "executors" not in found
 
@@ -141,8 +128,8 @@ def test_the_java_that_is_given_counts() -> None:
 
 def test_a_spark_that_is_not_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(examination, "spark_home", lambda: tmp_path)
-    finding, home = examination.check_spark()
-    assert (finding.state, home) == (State.PROBLEM, None)
+    finding = examination.check_spark()
+    assert finding.state is State.PROBLEM
     assert finding.message == f"pyspark in `{tmp_path}` is not a whole Spark: it has no `jars`"
     assert finding.facts == {"version": None, "home": str(tmp_path)}
 
@@ -163,27 +150,11 @@ def test_a_user_without_a_name_or_a_home(monkeypatch: pytest.MonkeyPatch) -> Non
         raise KeyError
 
     monkeypatch.setattr(pwd, "getpwuid", nobody)
-    for name in ("HOME", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("HOME", raising=False)
     status, found = doctor()
     assert status == 0
     assert found["user"]["state"] == "ok"
     assert found["user"]["facts"] == {"name": None, "uid": os.getuid()}
-    assert found["cache"]["state"] == "warning"
-    assert found["cache"]["facts"] == {"path": None, "free_bytes": None}
-    assert found["class_archive"]["message"] == "none: this user has no home directory"
-
-
-def test_a_cache_that_cannot_be_written_is_a_warning(tmp_path: Path) -> None:
-    (tmp_path / "cache").touch()
-    status, found = doctor()
-    assert status == 0
-    assert found["cache"]["state"] == "warning"
-    assert found["cache"]["message"] == f"`{tmp_path / 'cache'}` cannot be written: not a directory"
-    assert found["cache"]["facts"]["free_bytes"] is None
-    status, found = doctor("--class-archive")
-    assert status == 1
-    assert found["class_archive"]["state"] == "problem"
 
 
 def test_a_directory_for_temporary_files_that_is_passed_over(tmp_path: Path) -> None:
@@ -205,7 +176,6 @@ def test_where_nothing_can_be_written() -> None:
     assert found["scratch"]["state"] == "problem"
     assert found["scratch"]["message"].startswith("no usable temporary directory")
     assert found["scratch"]["facts"] == {"path": None, "free_bytes": None}
-    assert found["cache"]["state"] == "warning"
     assert found["session"]["state"] == "problem"
     assert found["session"]["message"].startswith("Spark did not start: ")
 
@@ -214,7 +184,7 @@ def test_little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(2**40, 2**40 - 4096, 4096))
     status, found = doctor()
     assert status == 0
-    assert {name for name, finding in found.items() if finding["state"] == "warning"} == {"scratch", "cache"}
+    assert {name for name, finding in found.items() if finding["state"] == "warning"} == {"scratch"}
     assert found["scratch"]["message"].endswith("4.1 kB free, which is little")
 
 
@@ -223,16 +193,16 @@ def test_little_room(monkeypatch: pytest.MonkeyPatch) -> None:
 FINDINGS = [
     Finding("python", State.OK, "3.11.7 in `/usr/bin/python3`", facts={"version": "3.11.7"}),
     Finding("java", State.PROBLEM, "JAVA_HOME names `/\udcff\x1b[31m`", "name another", {"home": None}),
-    Finding("class_archive", State.WARNING, "one for another Java"),
+    Finding("schema_registry", State.WARNING, "it asks for a login"),
 ]
 
 
 def test_the_text() -> None:
     assert findings_text(FINDINGS) == (
-        "ok       python         3.11.7 in `/usr/bin/python3`\n"
-        "problem  java           JAVA_HOME names `/\\udcff\\u001b[31m`\n"
-        "                        help: name another\n"
-        "warning  class archive  one for another Java\n"
+        "ok       python           3.11.7 in `/usr/bin/python3`\n"
+        "problem  java             JAVA_HOME names `/\\udcff\\u001b[31m`\n"
+        "                          help: name another\n"
+        "warning  schema registry  it asks for a login\n"
         "1 problem, 1 warning\n"
     )
     assert (
@@ -326,170 +296,6 @@ def test_in_a_poor_locale() -> None:
         assert "GGFMT_JAVA_HOME names `/\\u" in ended.stdout
 
 
-# The class archive
-
-
-@pytest.fixture
-def archive(cache: Path) -> ClassArchive:
-    return ClassArchive(cache, "spark-key", 17)
-
-
-def kept(archive: ClassArchive, size: int) -> Path:
-    archive.directory.mkdir(parents=True, exist_ok=True)
-    made = archive.directory / "made"
-    made.write_bytes(b"x" * size)
-    return archive.keep(made)
-
-
-def test_an_archive_is_used_only_when_it_is_whole(archive: ClassArchive) -> None:
-    assert archive.option is None
-    assert not archive.damaged
-    file = kept(archive, 100)
-    assert file == archive.file == archive.directory / "spark-key.100.jsa"
-    assert archive.option == f'"-XX:SharedArchiveFile={file}"'
-    os.truncate(file, 99)
-    assert archive.option is None
-    assert archive.damaged
-    assert file.exists()
-
-
-def test_an_archive_takes_the_place_of_the_earlier_one(archive: ClassArchive) -> None:
-    other = kept(ClassArchive(archive.directory, "spark-other", 17), 7)
-    kept(archive, 100)
-    file = kept(archive, 200)
-    assert archive.file == file
-    assert archive.others == [other]
-    assert sorted(archive.directory.iterdir()) == [file, other]
-
-
-def test_a_cache_that_cannot_be_read_has_no_archive(archive: ClassArchive) -> None:
-    archive.directory.parent.mkdir()
-    archive.directory.touch()
-    assert (archive.option, archive.damaged, archive.others) == (None, False, [])
-
-
-def java_with_archives(tmp_path: Path) -> Java:
-    """What looks like the home of a Java that can have an archive."""
-    home = tmp_path / "java"
-    for name in ("release", "lib/modules", "lib/server/classes.jsa"):
-        (home / name).parent.mkdir(parents=True, exist_ok=True)
-        (home / name).write_text(name)
-    return Java(home, home / "bin" / "java", 17, "JAVA_HOME", "17.0.1")
-
-
-def test_what_is_told_of_the_archive(tmp_path: Path, cache: Path) -> None:
-    java, home = java_with_archives(tmp_path), spark_home()
-
-    def status() -> tuple[State, object]:
-        finding = find_archive(java, home)
-        return finding.state, finding.facts["status"]
-
-    assert status() == (State.OK, "absent")
-    other = kept(ClassArchive(cache, "spark-other", 17), 7)
-    assert status() == (State.WARNING, "stale")
-    place = class_archive(java, home)
-    assert place is not None
-    file = kept(place, 2000)
-    assert status() == (State.OK, "present")
-    assert find_archive(java, home).message == f"2.0 kB in `{file}`"
-    assert find_archive(java, home).facts == {"status": "present", "path": str(file), "bytes": 2000}
-    other.unlink()
-    os.truncate(file, 1)
-    assert status() == (State.WARNING, "stale")
-    # Of another build of the same Java, at the same place.
-    (java.home / "release").write_text("another")
-    file.rename(cache / f"{place.name}.1.jsa")
-    assert status() == (State.WARNING, "stale")
-    (java.home / "lib" / "server" / "classes.jsa").unlink()
-    assert status() == (State.OK, "impossible")
-
-
-def test_an_archive_that_there_is_no_room_for(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(10**9, 0, 10**8))
-    finding = make_archive(java_with_archives(tmp_path), spark_home())
-    assert finding.state is State.PROBLEM
-    assert finding.message == f"not made: 100.0 MB are free in `{cache}`, and it takes up to 200.0 MB"
-
-
-# A job that finds out whether its JVM has the archive mapped into its memory.
-USES_ARCHIVE = """
-import sys
-from pathlib import Path
-from ggfmt.spark.session import SparkRunner, SparkSettings
-with SparkRunner(SparkSettings("local[1]")) as session:
-    assert session.run(lambda item, attempt: item, [1]) == [1]
-    print(sys.argv[1] in Path(f"/proc/{session._jvm.process.pid}/maps").read_text())
-"""
-
-
-def maps(file: Path) -> bool:
-    """Whether a session has an archive in its memory; it has to start, and to say nothing, whether or not."""
-    ended = subprocess.run(
-        [sys.executable, "-c", USES_ARCHIVE, str(file)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert (ended.returncode, ended.stderr) == (0, "")
-    return ended.stdout.strip() == "True"
-
-
-@pytest.mark.spark
-@pytest.mark.long
-def test_the_archive_is_made_by_command_and_used_by_a_session(tmp_path: Path, cache: Path) -> None:
-    (tmp_path / "tmp").mkdir()
-    ended = apart("--class-archive", "--output-format", "json", environment={"TMPDIR": str(tmp_path / "tmp")})
-    assert os.listdir(tmp_path / "tmp") == []
-    finding = by_name(ended.stdout)["class_archive"]
-    if not can_have_archive(find_java()):
-        assert ended.returncode == 1
-        assert finding["facts"]["status"] == "impossible"
-        return
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    (file,) = cache.iterdir()
-    assert finding["facts"] == {"status": "present", "path": str(file), "bytes": file.stat().st_size}
-    assert finding["help"] == f"`rm {file}` removes it"
-    assert "making the class archive" in ended.stderr
-    assert maps(file)
-    file.chmod(0o600)
-    file.write_bytes(b"no archive" + os.urandom(file.stat().st_size - 10))
-    assert not maps(file)
-    assert file.exists(), "what a command made, a run does not remove"
-
-
-@pytest.mark.spark
-def test_an_archive_that_is_none_is_passed_over(cache: Path) -> None:
-    place = class_archive(find_java(), spark_home())
-    if place is None:
-        assert not can_have_archive(find_java())
-        return
-    file = kept(place, 1000)
-    assert not maps(file)
-    assert file.exists(), "what a command made, a run does not remove"
-
-
-@pytest.mark.spark
-def test_an_archive_that_java_does_not_start_with_is_told(
-    tmp_path: Path, archive: ClassArchive, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told: list[str] = []
-    log, handler = logging.getLogger("ggfmt"), logging.Handler()
-    monkeypatch.setattr(handler, "emit", lambda record: told.append(record.getMessage()))
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(ClassArchive, "option", "-XX:+UseG1GC")  # beside the one of the session
-    monkeypatch.setattr("ggfmt.spark.session.class_archive", lambda java, home: archive)
-    log.addHandler(handler)
-    try:
-        with SparkRunner(SparkSettings("local[1]")) as session:
-            assert session.run(lambda item, attempt: item, [1]) == [1]
-    finally:
-        log.removeHandler(handler)
-    assert told == ["Spark starts only without its class archive; `ggfmt doctor --class-archive` makes it again"]
-    assert os.listdir(tmp_path) == []
-
-
 # A cluster
 
 
@@ -564,7 +370,7 @@ def test_no_password_is_told() -> None:
 
 
 @pytest.mark.spark
-def test_a_job_on_this_machine(tmp_path: Path, cache: Path) -> None:
+def test_a_job_on_this_machine(tmp_path: Path) -> None:
     (tmp_path / "tmp").mkdir()
     ended = apart("--master", "local[1]", "--output-format", "json", environment={"TMPDIR": str(tmp_path / "tmp")})
     assert (ended.returncode, ended.stderr) == (0, "")
@@ -581,7 +387,6 @@ def test_a_job_on_this_machine(tmp_path: Path, cache: Path) -> None:
     assert told["free_bytes"] > 0
     assert all(path.startswith(str(tmp_path / "tmp")) for path in told["scratch"])
     assert os.listdir(tmp_path / "tmp") == []
-    assert not cache.exists(), "no archive is made by the way"
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from typing import Any, cast
 import pytest
 from places import ROOT
 from runs import JSON_LINES, MOMENT, operation, run_ggfmt, snapshot, write_lines
-from spark_cluster import closed_port, connect_server, quick_executors, quick_java, standalone_cluster
+from spark_cluster import QUICK_JAVA, closed_port, connect_server, quick_executors, standalone_cluster
 
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.doctor.finding import LIBRARIES
@@ -108,7 +108,7 @@ class Place:
 
     def submit(self, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
         home = spark_home()
-        command = [str(home / "bin" / "spark-submit"), "--driver-java-options", quick_java()]
+        command = [str(home / "bin" / "spark-submit"), "--driver-java-options", QUICK_JAVA]
         command += ["--conf", "spark.ui.enabled=false", "--conf", "spark.driver.host=127.0.0.1"]
         # What a program says on standard error comes on standard output.
         java = str(tolerant_home(find_java(), self.work))

@@ -16,12 +16,12 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ggfmt.spark.installations import find_java, spark_home
-from ggfmt.spark.jvm import class_archive, tolerant_home
+from ggfmt.spark.jvm import tolerant_home
 
 _START_SECONDS = 120.0
 
 # A process of a test has less to do than the best code would take to make.
-_QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
 
 
 @contextlib.contextmanager
@@ -61,7 +61,7 @@ def connect_server(directory: Path, master: str = "local[2]", **environment: str
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": "0",
         "spark.driver.host": "127.0.0.1",
-        "spark.driver.extraJavaOptions": f"{quick_java()} -Djava.io.tmpdir={directory}",
+        "spark.driver.extraJavaOptions": f"{QUICK_JAVA} -Djava.io.tmpdir={directory}",
         "spark.executor.memory": "512m",
         "spark.ui.enabled": "false",
     }
@@ -99,7 +99,7 @@ def _daemon(
         "JAVA_HOME": str(tolerant_home(find_java(), directory)),
         "SPARK_LOCAL_IP": address,
         "SPARK_LOCAL_DIRS": str(directory),
-        "SPARK_DAEMON_JAVA_OPTS": f"{quick_java()} -Djava.io.tmpdir={directory}",
+        "SPARK_DAEMON_JAVA_OPTS": f"{QUICK_JAVA} -Djava.io.tmpdir={directory}",
     }
     with log.open("wb") as output:
         return subprocess.Popen(
@@ -115,14 +115,7 @@ def _daemon(
 
 def quick_executors() -> tuple[str, str]:
     """The setting with which executors start soonest."""
-    return "spark.executor.extraJavaOptions", quick_java()
-
-
-def quick_java() -> str:
-    """How a JVM of Spark starts soonest: with the archive of its classes, if `ggfmt doctor` has made it."""
-    archive = class_archive(find_java(), spark_home())
-    option = archive.option if archive is not None else None
-    return _QUICK if option is None else f"{_QUICK} {option.replace(chr(34), '')}"
+    return "spark.executor.extraJavaOptions", QUICK_JAVA
 
 
 def _registered(log: Path) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -65,7 +64,7 @@ class Bench:
         self.target = self.directory / "out"
         made = self.directory / "data"
         made.mkdir(parents=True)
-        self.store = Store(made, f"local[{self.cores}]", self._variables(False))
+        self.store = Store(made, f"local[{self.cores}]", dict(self.base))
 
     def interpreter(self, peer: str) -> Path:
         """The Python that runs a peer; Failed where it cannot be had."""
@@ -85,7 +84,7 @@ class Bench:
     def run(self, workload: Workload, side: Side) -> Run:
         """Failed where the side does not do its work."""
         cores = side.cores or self.cores
-        variables = self._variables(side.archive) | ({} if side.kernels else {"GGFMT_KERNELS": "off"})
+        variables = {**self.base, **({} if side.kernels else {"GGFMT_KERNELS": "off"})}
         if side.program in ("command", "session"):
             return self._whole(workload, side, cores, variables)
         data = self._data(workload, side)
@@ -97,19 +96,6 @@ class Bench:
         finally:
             shutil.rmtree(self.target, ignore_errors=True)
         return Run(found, data.operations, data.size)
-
-    def _variables(self, archive: bool) -> dict[str, str]:
-        """Those of a process: ggfmt finds a class archive of its own, or none."""
-        cache = self.directory / ("cache" if archive else "no-cache")
-        cache.mkdir(parents=True, exist_ok=True)
-        if archive and not any(cache.iterdir()):
-            making = [sys.executable, "-m", "ggfmt", "doctor", "--class-archive"]
-            made = subprocess.run(
-                making, env={**self.base, "XDG_CACHE_HOME": str(cache)}, capture_output=True, text=True
-            )
-            if made.returncode:
-                raise Failed(f"no class archive: {(made.stdout + made.stderr).strip().splitlines()[-1]}")
-        return {**self.base, "XDG_CACHE_HOME": str(cache)}
 
     def _data(self, workload: Workload, side: Side) -> Data:
         megabytes = max(1, round(self.megabytes * workload.part))

@@ -175,7 +175,6 @@ def _seconds(results: Results, _: str) -> list[float]:
 
 _TIME, _CPU = ("seconds",), ("cpu",)
 _SESSION = _ratio("sample", "ggfmt", "PySpark, an empty job")
-_SESSION_ARCHIVE = _ratio("sample", "ggfmt, class archive", "PySpark, an empty job")
 _FOUND = _ratio("delimited", "ggfmt, columns found", less=1)
 FIGURES = (
     Figure("JSON to delimited text, times as fast as DuckDB", "at least 1, aim 2", _ratio("delimited", "DuckDB")),
@@ -201,7 +200,6 @@ FIGURES = (
     Figure("Second core, rate to that of one", "at least 1.8, aim 1.95", _ratio("delimited", "ggfmt, one core"), _TIME),
     Figure("Largest worker, MB", "at most 300", _worker, _TIME),
     Figure("The sample, to an empty PySpark job", "at most 0.5, aim 0.33", _SESSION),
-    Figure("The sample with a class archive, to an empty PySpark job", "", _SESSION_ARCHIVE),
     Figure("54 MB after the session is up, s", "at most 1, aim 0.7", _seconds, _TIME),
 )
 

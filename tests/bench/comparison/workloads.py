@@ -18,8 +18,8 @@ class Side:
     """Who does the work, and how: one of PEERS or OWN.
 
     `data` is that of the workload if None, and `cores` as many as asked for. `known` is whether the columns are given
-    and not discovered, `kernels` that they may be used. `words` are arguments of a `command` of ggfmt's, `archive`
-    is whether it has an archive of classes, `spark` that `ggfmt` works on Spark.
+    and not discovered, `kernels` that they may be used. `words` are arguments of a `command` of ggfmt's, `spark` is
+    whether `ggfmt` works on Spark.
     """
 
     name: str
@@ -28,7 +28,6 @@ class Side:
     cores: int | None = None
     known: bool = True
     words: tuple[str, ...] = ()
-    archive: bool = False
     kernels: bool = True
     spark: bool = True
 
@@ -64,7 +63,6 @@ FASTAVRO = Side("fastavro in mapPartitions", "fastavro")
 MSGSPEC = Side("msgspec, to dicts", "msgspec", cores=1)
 _SAMPLE = ("samples/tcustord.json", "--definitions", "samples/TCUSTORD.def", "-c", "conf/json.properties")
 SAMPLE = Side("ggfmt", "command", words=_SAMPLE)
-ARCHIVE = Side("ggfmt, class archive", "command", words=_SAMPLE, archive=True)
 NO_SPARK = Side("ggfmt, without Spark", "command", words=(*_SAMPLE, "--master", "none"))
 _TO_JSON = ("--to", "json", "--set", "gg.handler.json.format.generateSchema=false")
 FILES = Side("ggfmt", "command", words=_TO_JSON)
@@ -145,6 +143,6 @@ WORKLOADS = {
             (FILES_NO_SPARK, FILES),
             megabytes=100,
         ),
-        Workload("sample", "The sample, whole processes", "", "json", (SAMPLE, ARCHIVE, NO_SPARK, SESSION)),
+        Workload("sample", "The sample, whole processes", "", "json", (SAMPLE, NO_SPARK, SESSION)),
     )
 }
