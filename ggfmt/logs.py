@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from collections.abc import Callable
 from datetime import datetime, timezone
 
 from ggfmt.java.text import visible
@@ -19,11 +20,12 @@ FORMATS = ("text", "json")
 
 
 class _Text(logging.Formatter):
-    def __init__(self) -> None:
+    def __init__(self, fit: Callable[[str], str]) -> None:
         super().__init__("%(asctime)s %(levelname)-5s %(message)s", "%H:%M:%S")
+        self._fit = fit
 
     def format(self, record: logging.LogRecord) -> str:
-        return "\n".join(map(visible, super().format(record).split("\n")))
+        return self._fit("\n".join(map(visible, super().format(record).split("\n"))))
 
 
 def json_line(level: str, message: str, moment: float | None, /, **more: object) -> str:
@@ -52,18 +54,19 @@ def is_json() -> bool:
     return any(isinstance(handler.formatter, _JsonLines) for handler in logging.getLogger("ggfmt").handlers)
 
 
-def configure(level: str | None, format: str | None) -> None:
+def configure(level: str | None, format: str | None, fit: Callable[[str], str] = str) -> None:
+    """Change what is not None. `fit` breaks the lines of the text format."""
     now = logging.getLogger("ggfmt").level
     names = {number: name for name, number in LEVELS.items()}
-    set_up(level or names.get(now, "info"), format or ("json" if is_json() else "text"))
+    set_up(level or names.get(now, "info"), format or ("json" if is_json() else "text"), fit)
 
 
-def set_up(level: str, format: str) -> None:
+def set_up(level: str, format: str, fit: Callable[[str], str] = str) -> None:
     logging.addLevelName(TRACE, "TRACE")
     logging.addLevelName(logging.WARNING, "WARN")
     log = logging.getLogger("ggfmt")
     log.setLevel(LEVELS[level])
     log.propagate = False
     handler = _StandardError()
-    handler.setFormatter(_JsonLines() if format == "json" else _Text())
+    handler.setFormatter(_JsonLines() if format == "json" else _Text(fit))
     log.handlers[:] = [handler]

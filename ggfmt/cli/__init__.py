@@ -69,6 +69,7 @@ def common(
 def make_app(*names: str) -> typer.Typer:
     """Return the app with these commands: typer builds every command of an app."""
     made = typer.Typer(
+        cls=typer_commands.Group,
         no_args_is_help=True,
         rich_markup_mode="markdown",
         pretty_exceptions_enable=False,

@@ -73,9 +73,9 @@ def run(
         _write_report(report, result.totals)
     if sys.stdout.isatty() and not request.checkpoint:
         from ggfmt.render.runs import first_message_text
-        from ggfmt.render.wrapping import write_lines
+        from ggfmt.render.terminal import write_text
 
-        write_lines(first_message_text(result.manifests), sys.stdout)
+        write_text(first_message_text(result.manifests), sys.stdout, is_data=True)
     if result.reject_count:
         raise typer.Exit(4)
 
@@ -150,8 +150,8 @@ def apply(request: ApplyRequest, progress: Annotated[bool | None, options.PROGRE
 
     A run is one transaction. The database remembers which files were read, so that each is applied once.
     """
-    from ggfmt.render.diagnostics import write_text
     from ggfmt.render.progress import progress_bar
+    from ggfmt.render.terminal import write_text
 
     with progress_bar(progress) as progress_callback, interrupt_before_commit():
         statements = run_application(replace(request, progress=progress_callback))
@@ -221,7 +221,7 @@ def compare(
     Exit code 3: a file cannot be read.
     """
     from ggfmt.render.comparison import comparison_github, comparison_json, print_comparison
-    from ggfmt.render.diagnostics import write_text
+    from ggfmt.render.terminal import write_text
 
     found = run_comparison(request)
     if output_format == "json":
@@ -254,8 +254,8 @@ def verify(
     Nothing is changed. Ends with 0 if all is well, with 1 if not, with 2 if the directory is not an output of ggfmt.
     """
     from ggfmt.kafka.address import is_kafka, parse_cluster
-    from ggfmt.render.diagnostics import write_text
     from ggfmt.render.runs import print_verification, verification_json
+    from ggfmt.render.terminal import write_text
     from ggfmt.sinks.messages.verification import verify as verify_output
 
     if is_kafka(output):
@@ -340,8 +340,8 @@ def doctor(
     """
     from ggfmt.doctor.examination import examine
     from ggfmt.doctor.finding import State, worst
-    from ggfmt.render.diagnostics import write_text
     from ggfmt.render.doctor import findings_json, print_findings
+    from ggfmt.render.terminal import write_text
     from ggfmt.spark.target import SparkSettings
 
     of_kafka = {"--producer-config": producer_config, "--schema-registry": schema_registry}

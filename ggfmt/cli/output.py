@@ -5,6 +5,7 @@ With `--log-format json`, each finding and error is a line of JSON, as the lines
 
 from __future__ import annotations
 
+import codecs
 import errno
 import io
 import logging
@@ -20,6 +21,7 @@ from ggfmt import logs, signals
 from ggfmt.cli.completion import PROGRAM
 from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.render.terminal import AsciiOutput
 
 # typer has no public name for the class of all errors in a call.
 _Mistake: Any = [base for base in typer.BadParameter.__mro__ if hasattr(base, "format_message")][-1]
@@ -156,8 +158,14 @@ def guarded_output() -> Iterator[Failure]:
             sys.stdout = before
         return
     raw = _StandardOutput(number, failure)
-    guarded = io.TextIOWrapper(
-        io.BufferedWriter(raw), before.encoding, before.errors, newline=None, line_buffering=bool(before.line_buffering)
+    # In a POSIX locale, Python passes on the bytes that ASCII lacks; `PYTHONIOENCODING=ascii` asks for escapes.
+    is_posix = codecs.lookup(before.encoding).name == "ascii" and before.errors == "surrogateescape"
+    guarded = (AsciiOutput if is_posix else io.TextIOWrapper)(
+        io.BufferedWriter(raw),
+        "utf-8" if is_posix else before.encoding,
+        before.errors,
+        newline=None,
+        line_buffering=bool(before.line_buffering),
     )
     sys.stdout = guarded
     try:

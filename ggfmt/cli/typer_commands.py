@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import logging
@@ -9,7 +10,6 @@ import pathlib
 import re
 import shutil
 import sys
-import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
 from functools import cache
@@ -17,7 +17,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from ggfmt import logs, signals
 from ggfmt.cli import completion
@@ -28,6 +28,7 @@ _log = logging.getLogger(__name__)
 
 _REQUIRED = inspect.Parameter.empty
 _NUMBERS_AND_FLAGS = (bool, int, float)
+_MAX_CHOICES = 24  # characters of choices in a line of the help
 
 
 class CommandParameters:
@@ -107,13 +108,19 @@ def _keyword_only(name: str, default: Any, hint: Any) -> inspect.Parameter:
 @cache  # several commands share options, and `Annotated` is slow to make
 def _hint(name: str, type_: Any, optional: bool, about: Argument) -> Any:
     offers = None if about.complete is None else getattr(completion, about.complete)
-    shared: dict[str, Any] = {"metavar": about.metavar, "help": about.help, "autocompletion": offers}
+    parsed = _command_line_type(type_, about)
+    metavar = about.metavar or ""
+    choices = "|".join(get_args(parsed)) if get_origin(parsed) is Literal else ""
+    if len(metavar or choices) > _MAX_CHOICES:
+        metavar = (metavar or choices).replace("|", " | ")  # typer breaks it between words
+    if not isinstance(about, Option) and get_origin(parsed) is list and "..." not in metavar:
+        metavar += "..."
+    shared: dict[str, Any] = {"metavar": metavar or None, "help": about.help, "autocompletion": offers}
     if isinstance(about, Option):
         names = about.names or (f"--{name.replace('_', '-')}",)
         info = typer.Option(*names, min=about.min, rich_help_panel=about.panel, **shared)
     else:
         info = typer.Argument(**shared)
-    parsed = _command_line_type(type_, about)
     return Annotated[parsed | None if optional else parsed, info]
 
 
@@ -136,7 +143,12 @@ PANEL: Panel = "Logging"
 
 LogLevel = Annotated[
     Literal["error", "warn", "info", "debug", "trace"] | None,
-    typer.Option("--log-level", help="Level of the log on standard error. Default: `info`.", rich_help_panel=PANEL),
+    typer.Option(
+        "--log-level",
+        metavar="error | warn | info | debug | trace",
+        help="Level of the log on standard error. Default: `info`.",
+        rich_help_panel=PANEL,
+    ),
 ]
 LogFormat = Annotated[
     Literal["text", "json"] | None,
@@ -168,7 +180,15 @@ def set_up_log(log_level: str | None, log_format: str | None, verbose: int, quie
     if sum((log_level is not None, verbose > 0, quiet)) > 1:
         raise typer.BadParameter("give one of `--log-level`, `-v` and `-q`", param_hint="--log-level")
     level = "error" if quiet else ("debug", "trace")[min(verbose, 2) - 1] if verbose else log_level
-    logs.configure(level, log_format)
+    logs.configure(level, log_format, _fitted)
+
+
+def _fitted(line: str) -> str:
+    """Break a line of the log between words, if a person reads it on a terminal."""
+    from ggfmt.render.terminal import columns_of, is_interactive
+    from ggfmt.render.wrapping import wrap_lines
+
+    return wrap_lines(line, columns_of(sys.stderr)).rstrip("\n") if is_interactive(sys.stderr) else line
 
 
 def with_common_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -204,56 +224,35 @@ def with_common_options(command: Callable[..., None]) -> Callable[..., None]:
 HELP = {"help_option_names": ["-h", "--help"]}
 _CALL = re.compile(r"`(ggfmt [^`]+)`")
 
-# Help on a narrow terminal: each option is a line, with its description below.
-
 MIN_COLUMNS = 80  # typer's tables cut the names of options if they are narrower
 
 
-class Command(TyperCommand):
+class HelpFormat:
+    """How commands, and the whole program, show their help: on a narrow terminal without tables."""
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        columns = shutil.get_terminal_size().columns
-        if columns >= MIN_COLUMNS:
-            super().format_help(ctx, formatter)
-        else:
-            formatter.write("\n".join(self._lines(ctx, columns)) + "\n")
+        if shutil.get_terminal_size().columns < MIN_COLUMNS:
+            shown: Any = copy.copy(self)
+            shown.rich_markup_mode = None
+            shown.help = shown.help.replace("\n", "\n\n").translate({ord(mark): None for mark in "`\u00a0"}).strip()
+            formatter = ctx.make_formatter()
+            super(HelpFormat, shown).format_help(ctx, formatter)  # type: ignore[misc]
+            typer.echo(formatter.getvalue(), nl=False)
+            return
+        from typer import rich_utils
 
-    def _lines(self, ctx: Any, columns: int) -> Iterator[str]:
-        usage = " ".join(self.collect_usage_pieces(ctx))
-        yield from _wrapped(f"Usage: {ctx.command_path} {usage}", columns, "", "  ")
-        yield ""
-        calls, _, sentences = (self.help or "").removeprefix("```\n").partition("\n```\n")
-        for call in calls.split("\n"):
-            yield from _wrapped(call, columns, "  ", "      ")
-        for sentence in sentences.split("\n\u00a0\n"):
-            yield ""
-            yield from _wrapped(sentence.replace("`", ""), columns, "", "")
-        panels: dict[str, list[Any]] = {}
-        for param in self.get_params(ctx):
-            if getattr(param, "hidden", False):
-                continue
-            default = "Arguments" if param.param_type_name == "argument" else "Options"
-            panels.setdefault(getattr(param, "rich_help_panel", None) or default, []).append(param)
-        for title, params in panels.items():
-            yield ""
-            yield f"{title}:"
-            for param in params:
-                text = (getattr(param, "help", None) or "").replace("`", "")
-                if isinstance(param.default, str):
-                    text += f" Default: {param.default}."
-                yield from _wrapped(_called(param), columns, "  ", "      ")
-                yield from _wrapped(text, columns, "      ", "      ")
+        from ggfmt.render.pages import Page
+
+        rich_utils.Markdown = Page  # type: ignore[attr-defined]
+        super().format_help(ctx, formatter)  # type: ignore[misc]
 
 
-def _called(param: Any) -> str:
-    if param.param_type_name == "argument":
-        return str(param.metavar or param.name)
-    names = sorted((*param.opts, *param.secondary_opts), key=lambda name: name.startswith("--"))
-    value = param.metavar or "|".join(getattr(param.type, "choices", ()))
-    return f"{', '.join(names)} {value}".rstrip()
+class Command(HelpFormat, TyperCommand):
+    pass
 
 
-def _wrapped(text: str, columns: int, first: str, rest: str) -> list[str]:
-    return textwrap.wrap(text, columns, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+class Group(HelpFormat, TyperGroup):
+    pass
 
 
 def usage_first(calls: Sequence[str], paragraphs: Sequence[str]) -> str:

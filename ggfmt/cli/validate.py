@@ -29,7 +29,14 @@ _MANY = 20  # files whose releases are each on a line
 
 def validate_config(
     request: LintRequest,
-    output_format: Annotated[FindingsFormat, Option(panel="Display", help="Format of the findings.")] = "text",
+    output_format: Annotated[
+        FindingsFormat,
+        Option(
+            metavar="FORMAT",
+            panel="Display",
+            help="`text`, `concise`, `json`, `github`, `gitlab`, `rdjson`, `sarif` or `junit`.",
+        ),
+    ] = "text",
     strict: Annotated[bool, Option(panel="Checks", help="End with 1 for warnings too.")] = False,
     select: Annotated[
         _Codes,
@@ -198,7 +205,8 @@ def _deduplicated(found: _Found) -> dict[str, Sequence[Diagnostic]]:
 
 
 def _print(found: _Found, output_format: FindingsFormat, stream: TextIO) -> None:
-    from ggfmt.render.diagnostics import fold_similar, print_diagnostics, write_text
+    from ggfmt.render.diagnostics import fold_similar, print_diagnostics
+    from ggfmt.render.terminal import write_text
 
     if output_format != "text":
         write_text(_rendered(found, output_format), stream)

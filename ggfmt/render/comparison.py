@@ -13,7 +13,8 @@ from ggfmt.comparison.rows import Example
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.java.text import visible
 from ggfmt.render.ci_formats import diagnostics_github
-from ggfmt.render.diagnostics import diagnostics_json, escape_surrogates, page_lines, print_diagnostics, write_text
+from ggfmt.render.diagnostics import diagnostics_json, escape_surrogates, page_lines, print_diagnostics
+from ggfmt.render.terminal import write_text
 
 if TYPE_CHECKING:
     from ggfmt.render.tables import FittedTable

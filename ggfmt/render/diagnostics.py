@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
@@ -14,11 +13,14 @@ from typing import Any, TextIO
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.java.text import visible
+from ggfmt.render.terminal import encodable, text_width, write_text
+from ggfmt.render.wrapping import wrap_words
 
 _WIDTH = 120
 _MIN_WIDTH = 20
 _TAB = "    "
 _CUT = "..."
+_INDENT = "    "  # of the further lines of a message
 
 STYLES = {
     "place": "bold",
@@ -36,17 +38,19 @@ def plain(pieces: Iterable[Piece]) -> str:
     return "".join(text for text, _ in pieces)
 
 
-def print_styled(pieces: Callable[[int | None], Iterable[Piece]], styles: Mapping[str, str], stream: TextIO) -> None:
+def print_styled(
+    pieces: Callable[[int | None], Iterable[Piece]], styles: Mapping[str, str], stream: TextIO, is_data: bool = False
+) -> None:
     """Write pieces to a stream: with styles, and for its number of columns, only if it is a terminal."""
     if not stream.isatty():
-        write_text(plain(pieces(None)), stream)
+        write_text(plain(pieces(None)), stream, is_data)
         return
     from rich.console import Console
     from rich.text import Text
 
     console = Console(file=stream)
-    text = Text.assemble(*((piece, styles.get(style, "")) for piece, style in pieces(console.width)))
-    console.print(text, soft_wrap=True, end="")
+    shown = ((encodable(piece, stream, is_data), styles.get(style, "")) for piece, style in pieces(console.width))
+    console.print(Text.assemble(*shown), soft_wrap=True, end="")
 
 
 def diagnostics_text(diagnostics: Iterable[Diagnostic]) -> str:
@@ -75,12 +79,6 @@ def print_diagnostics(diagnostics: Iterable[Diagnostic], stream: TextIO, with_pa
     print_styled(pieces, STYLES, stream)
 
 
-def write_text(text: str, stream: TextIO) -> None:
-    """Write a text to a stream whose encoding may lack some of its characters."""
-    encoding = stream.encoding or "utf-8"
-    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
-
-
 def count_findings(diagnostics: Iterable[Diagnostic]) -> str:
     """Return the numbers of findings about files, and then of the notes of what ggfmt does not do."""
     severities = ["" if is_not_done(finding) else finding.severity for finding in diagnostics]
@@ -96,12 +94,12 @@ def is_not_done(finding: Diagnostic) -> bool:
 
 def diagnostic_pieces(diagnostic: Diagnostic, columns: int | None = None) -> Iterator[Piece]:
     span = diagnostic.span
-    place = visible(str(span))
-    if place:
-        yield f"{place}: ", "place"
+    place = f"{visible(str(span))}: ".removeprefix(": ")
     severity = diagnostic.severity.value
-    yield f"{severity}[{diagnostic.code}]", severity
-    yield f" {visible(diagnostic.message)}\n", "message"
+    head = f"{severity}[{diagnostic.code}]"
+    yield place, "place"
+    yield head, severity
+    yield f" {_broken(diagnostic.message, text_width(place + head) + 1, columns)}\n", "message"
     if span.source is not None:
         number = "" if span.line is None else str(span.line)
         yield f"  {number} | ", "gutter"
@@ -117,7 +115,14 @@ def diagnostic_pieces(diagnostic: Diagnostic, columns: int | None = None) -> Ite
             yield f"{' ' * blanks}{'^' * carets}\n", severity
     if diagnostic.help:
         yield "  help: ", "help"
-        yield f"{visible(diagnostic.help)}\n", "message"
+        yield f"{_broken(diagnostic.help, len('  help: '), columns)}\n", "message"
+
+
+def _broken(text: str, start: int, columns: int | None) -> str:
+    """Break a text that starts in a column of the terminal between words."""
+    if columns is None:
+        return visible(text)
+    return f"\n{_INDENT}".join(wrap_words(visible(text), columns - start, columns - len(_INDENT)))
 
 
 def _excerpt(source: str, start: int, length: int, width: int) -> tuple[str, int, int]:
@@ -137,16 +142,6 @@ def _excerpt(source: str, start: int, length: int, width: int) -> tuple[str, int
     left = _CUT if first else ""
     shown = left + "".join(cells[first:last]) + (_CUT if last < len(cells) else "")
     return shown.rstrip(), len(left) + columns[start] - columns[first], max(columns[end] - columns[start], 1)
-
-
-def text_width(cell: str) -> int:
-    return sum(_character_width(character) for character in cell)
-
-
-def _character_width(character: str) -> int:
-    if unicodedata.category(character) in ("Mn", "Me"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def as_dict(diagnostic: Diagnostic) -> dict[str, Any]:

@@ -11,8 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from ggfmt import signals
-from ggfmt.render.diagnostics import text_width, write_text
-from ggfmt.render.terminal import columns_of, is_interactive, rows_of
+from ggfmt.render.terminal import AsciiOutput, columns_of, is_interactive, rows_of, text_width, write_text
 
 _VARIABLES = ("GGFMT_PAGER", "PAGER")
 _DEFAULTS = {"LESS": "FRX", "LV": "-c"}  # those of git: colors, no clearing of the screen
@@ -35,7 +34,7 @@ def paged() -> Iterator[None]:
         yield
     except BaseException:
         sys.stdout = screen
-        write_text(collected.getvalue(), screen)
+        write_text(collected.getvalue(), screen, is_data=True)
         raise
     sys.stdout = screen
     text = collected.getvalue()
@@ -43,7 +42,7 @@ def paged() -> Iterator[None]:
     heights = (max(-(-text_width(line) // columns), 1) for line in _STYLE.sub("", text).splitlines())
     is_longer = rows is not None and sum(heights) >= rows  # the last row is for the prompt
     if not is_longer or not _show(text, command, screen):
-        write_text(text, screen)
+        write_text(text, screen, is_data=True)
 
 
 def find_pager(stream: TextIO | None) -> str | None:
@@ -63,6 +62,7 @@ class _CollectedOutput(io.StringIO):
     def __init__(self, screen: TextIO) -> None:
         super().__init__()
         self._screen = screen
+        self.passes_on_data = isinstance(screen, AsciiOutput)
 
     @property
     def encoding(self) -> str:  # type: ignore[override]
@@ -80,7 +80,7 @@ def _show(text: str, command: str, screen: TextIO) -> bool:
     import subprocess
 
     screen.flush()
-    encoding = screen.encoding or "utf-8"
+    encoding = "utf-8" if isinstance(screen, AsciiOutput) else screen.encoding or "utf-8"
     environment = {**_DEFAULTS, **os.environ}
     if encoding.lower().replace("-", "") == "utf8":
         environment.setdefault("LESSCHARSET", "utf-8")

@@ -8,6 +8,7 @@ from rich import box
 from rich.markdown import CodeBlock, Markdown, MarkdownElement, TableElement
 from rich.syntax import Syntax
 from rich.text import Text
+from rich.theme import Theme
 
 from ggfmt.render.tables import FittedTable
 
@@ -55,3 +56,7 @@ class Page(Markdown):
         "fence": _Code,
         "code_block": _Code,
     }
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        with console.use_theme(Theme({"markdown.code": "bold cyan"})):  # rich's own has a black background
+            yield from super().__rich_console__(console, options)

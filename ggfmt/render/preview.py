@@ -15,7 +15,8 @@ from typing import TextIO
 from ggfmt.commit.names import counted
 from ggfmt.formats.api.writing import ShownField, ShownMessage
 from ggfmt.java.text import visible
-from ggfmt.render.diagnostics import STYLES, Piece, diagnostic_pieces, plain, print_styled, text_width, write_text
+from ggfmt.render.diagnostics import STYLES, Piece, diagnostic_pieces, plain, print_styled
+from ggfmt.render.terminal import text_width, write_text
 from ggfmt.sinks.preview.handler import DefinitionRecord, HandlerPreview, Message, ShownFields, TablePreview
 from ggfmt.sinks.preview.preview import Preview
 
@@ -49,9 +50,9 @@ def preview_text(preview: Preview) -> str:
 def print_preview(preview: Preview, stream: TextIO) -> None:
     """Write a preview to a stream; in color if it is a terminal and `NO_COLOR` is not set."""
     if os.environ.get("NO_COLOR"):
-        write_text(preview_text(preview), stream)
+        write_text(preview_text(preview), stream, is_data=True)
     else:
-        print_styled(lambda columns: _preview(preview, columns), STYLES | _STYLES, stream)
+        print_styled(lambda columns: _preview(preview, columns), STYLES | _STYLES, stream, is_data=True)
 
 
 def _preview(preview: Preview, columns: int | None) -> Iterator[Piece]:

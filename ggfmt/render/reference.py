@@ -36,7 +36,8 @@ from ggfmt.options.releases import RELEASES
 from ggfmt.options.spec import Need, OptionSpec
 from ggfmt.options.templates import PathTemplate
 from ggfmt.options.value_types import Choice, ReleaseChoice, ValueType
-from ggfmt.render.diagnostics import Piece, plain, print_styled, write_text
+from ggfmt.render.diagnostics import Piece, plain, print_styled
+from ggfmt.render.terminal import write_text
 from ggfmt.render.wrapping import indented
 
 if TYPE_CHECKING:

@@ -1,8 +1,10 @@
-"""What a terminal can do, and its size."""
+"""What a terminal can do, its size, and how text goes to it."""
 
 from __future__ import annotations
 
+import io
 import os
+import unicodedata
 from typing import TextIO
 
 from ggfmt.config.ci_server import in_ci
@@ -35,3 +37,32 @@ def _size(stream: TextIO) -> tuple[int, int]:
         return os.get_terminal_size(stream.fileno())
     except (OSError, ValueError):
         return 0, 0
+
+
+class AsciiOutput(io.TextIOWrapper):
+    """Standard output in a POSIX locale: what ggfmt says is ASCII, and what data says is passed on as UTF-8."""
+
+    encoding = "ascii"
+    passes_on_data = True
+
+
+def encodable(text: str, stream: TextIO, is_data: bool = False) -> str:
+    """Return a text with escapes for the characters that the encoding of a stream lacks."""
+    if is_data and getattr(stream, "passes_on_data", False):
+        return text
+    encoding = stream.encoding or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def write_text(text: str, stream: TextIO, is_data: bool = False) -> None:
+    stream.write(encodable(text, stream, is_data))
+
+
+def text_width(cell: str) -> int:
+    return sum(_character_width(character) for character in cell)
+
+
+def _character_width(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TextIO
 
-from ggfmt.render.diagnostics import text_width, write_text
-from ggfmt.render.terminal import columns_of
+from ggfmt.render.terminal import columns_of, text_width, write_text
 
 _FURTHER = 4  # columns by which the rest of a line is indented
 _MIN_ROOM = 20

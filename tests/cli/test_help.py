@@ -6,6 +6,7 @@ import logging
 import re
 import shlex
 import shutil
+import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 import typer
 from runs import operation, write_lines
+from terminal import ESCAPE, on_terminal
 from typer.testing import CliRunner
 
 from ggfmt import __version__, kernels, logs
@@ -96,20 +98,37 @@ def test_the_calls_of_a_help_can_be_made_one_after_the_other(tmp_path: Path, mon
 @pytest.mark.parametrize("columns", [60, 80])
 @pytest.mark.parametrize("name", ["", *COMMANDS])
 def test_a_help_fits_a_narrow_terminal(name: str, columns: int) -> None:
-    result = CliRunner().invoke(app, [*([name] if name else []), "-h"], env={"COLUMNS": str(columns), "NO_COLOR": "1"})
+    environment = {"COLUMNS": str(columns), "NO_COLOR": "1"}
+    result = CliRunner().invoke(app, [*([name] if name else []), "-h"], env=environment, terminal_width=columns)
     assert result.exit_code == 0
     assert "…" not in result.output
     assert max(map(len, result.output.splitlines())) <= columns
-    words = set(re.findall(r"(?<![\w-])--?[\w-]+", result.output))
+    words = set(re.findall(r"(?<![\w-])[\w-]+", result.output))
     program = COMMANDS[name] if name else PROGRAM
     shown = [item for item in program.params if not getattr(item, "hidden", False)]
     names = {option for item in shown for option in (*item.opts, *item.secondary_opts) if option[0] == "-"}
+    names |= {choice for item in shown for choice in getattr(item.type, "choices", ())}
     assert names <= words
 
 
 def test_options_of_a_large_command_are_in_groups() -> None:
     panels = [line.strip("╭─╮ ") for line in help_of("run") if line.startswith("╭")]
     assert panels == ["Arguments", "Options", "Handlers", "Output", "Input", "Spark", "Kafka", "Logging"]
+
+
+BACKGROUND = re.compile(r"\x1b\[(?:[0-9;]*;)?(?:4[0-8]|10[0-7]|7)(?:;[0-9;]*)?m")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    "call", ["--help", "run --help", "docs first-run", "docs", "explain GG103", "options json", "formats", "init json"]
+)
+def test_no_text_has_a_background_of_its_own(call: str, tmp_path: Path) -> None:
+    """It would be a black box on a light terminal."""
+    status, shown = on_terminal([sys.executable, "-m", "ggfmt", *call.split()], tmp_path, (60, 100), PAGER="cat")
+    assert status == 0
+    assert ESCAPE in shown or call == "init json"
+    assert not BACKGROUND.search(re.sub(r"38;(?:5;\d+|2;\d+;\d+;\d+)", "38", shown))
 
 
 # Short options, and options on either side of a command
@@ -162,9 +181,10 @@ def test_the_list_of_commands_has_one_sentence_for_each(name: str) -> None:
     assert any(line.split()[1:2] == [name] for line in help_of() if line.startswith("│"))
 
 
+@pytest.mark.parametrize("columns", [60, 100])
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in BARE])
-def test_a_command_without_anything_shows_its_help(name: str) -> None:
-    result = CliRunner().invoke(app, [name], env={"COLUMNS": "100"})
+def test_a_command_without_anything_shows_its_help(name: str, columns: int) -> None:
+    result = CliRunner().invoke(app, [name], env={"COLUMNS": str(columns)})
     assert CALLS[name][0] in result.output
 
 

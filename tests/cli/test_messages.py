@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from runs import operation, write_lines
+from terminal import on_terminal, unstyled
 
 from ggfmt import cli
 
@@ -167,3 +168,19 @@ def test_quiet_commands_print_errors_only(called: Called, tmp_path: Path) -> Non
 def test_a_wrong_input_option_leads_to_the_page_of_its_format(called: Called) -> None:
     told = called("-q", "run", "in.json", "--to", "json", "-o", "out", "--input-option", "tabel=X", "--master", "none")
     assert "page: ggfmt docs json\n" in told[1]
+
+
+@pytest.mark.process
+def test_a_narrow_terminal_cuts_no_word_of_a_log_or_a_finding(tmp_path: Path) -> None:
+    write_lines(tmp_path / "in.json", [operation(0)])
+    run = ["run", "in.json", "--to", "json", "-o", "out"]
+    consolidate = ["consolidate", "in.json", "-o", "rows", "--key", "A_COLUMN_THAT_NO_TABLE_HAS"]
+    for command, status in ((run, 0), (consolidate, 2)):
+        call = [sys.executable, "-m", "ggfmt", *command, "--master", "none", "--no-progress"]
+        ended, shown = on_terminal(call, tmp_path, (40, 60))
+        assert ended == status
+        lines = unstyled(shown).splitlines()
+        said = [line for line in lines if not line.startswith(("{", "The start of"))]
+        assert len(said) > 3
+        assert [line for line in said if len(line.rstrip()) > 60 and len(line.split()) > 1] == []
+        assert any(line.startswith("    ") for line in said)

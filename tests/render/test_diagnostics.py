@@ -210,6 +210,7 @@ class Stream(io.TextIOWrapper):
 
 
 def test_colour_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
     file, terminal = Stream("utf-8", False), Stream("utf-8", True)

@@ -22,8 +22,8 @@ from ggfmt import docs
 from ggfmt.config.symbols import find_symbol, option_sets, titles
 from ggfmt.options.reference import table_cells
 from ggfmt.render import reference
-from ggfmt.render.diagnostics import text_width
 from ggfmt.render.tables import FittedTable
+from ggfmt.render.terminal import text_width
 from ggfmt.render.wrapping import wrap_lines, wrap_words, write_lines
 
 WIDTHS = [60, 80, 120]

@@ -26,7 +26,7 @@ from oracle import json_message
 from places import ROOT
 from runs import JSON_LINES, MOMENT, PIPES, metadata, operation, output_files, run_ggfmt, write_lines
 from strategies import Changes, changes, examples, json_numbers, table_def, texts
-from terminal import ESCAPE, on_terminal
+from terminal import ESCAPE, on_terminal, unstyled
 from typer.testing import CliRunner
 
 from ggfmt.cli import app
@@ -835,6 +835,22 @@ def on_tmux(program: str, columns: int, cwd: Path) -> str:
         raise AssertionError("the command did not end")
     finally:
         subprocess.run([*tmux, "kill-server"], check=False, capture_output=True)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("on_a_terminal", [False, True])
+def test_a_posix_locale_gets_the_bytes_of_messages(tmp_path: Path, on_a_terminal: bool) -> None:
+    source = write_lines(tmp_path / "in.json", [operation(0, NAME="Sm\u00f8r\u8868")])
+    settings = ("--set", "gg.handler.h.format=json", "--set", "ggfmt.compatibility=12.2")
+    call = [sys.executable, "-m", "ggfmt", "preview", str(source), *settings]
+    posix = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    if on_a_terminal:
+        status, shown = on_terminal(call, tmp_path, (50, 100), **posix)
+    else:
+        done = subprocess.run(call, capture_output=True, check=False, env={**os.environ, **posix}, cwd=tmp_path)
+        status, shown = done.returncode, done.stdout.decode()
+    assert status == 0
+    assert '"Sm\u00f8r\u8868"' in unstyled(shown)
 
 
 def test_an_output_that_lacks_characters(tmp_path: Path) -> None:
