@@ -75,5 +75,6 @@ def api_function(function: Callable[P, T], *requests: type) -> Callable[P, T]:
             raise error.with_traceback(None) from None
 
     called.__module__ = "ggfmt"  # where programs, `help()` and pickle find it
+    called.__annotations__ = function.__annotations__  # from Python 3.14 on, `wraps` leaves out what is set
     called.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
     return called

@@ -102,7 +102,7 @@ def _date(value: Any) -> date:
 
 
 def _time(value: Any) -> time:
-    return value if isinstance(value, time) else time.fromisoformat(value)
+    return value if isinstance(value, time) else time.fromisoformat("-" * (value[:2] == "24") + value)
 
 
 def _duration(value: Any) -> str:

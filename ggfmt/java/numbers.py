@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import struct
+from array import array
 from decimal import Decimal
 
 NOT_FINITE_TEXTS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}  # Java's words by those of Python and Arrow
@@ -21,9 +21,8 @@ def float_text(number: float) -> str:
 
 
 def single(number: float) -> float:
-    """Return the nearest float of 32 bits. Raises: OverflowError if there is none."""
-    nearest: float = struct.unpack("f", struct.pack("f", number))[0]
-    return nearest
+    """Return the nearest float of 32 bits; an infinite one beyond their range."""
+    return array("f", [number])[0]
 
 
 def _text(number: float, digits: str) -> str:

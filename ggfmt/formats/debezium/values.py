@@ -125,7 +125,7 @@ def _time_text(text: str) -> str | None:
 
 
 _time_texts = by_value(_time_text)
-_DAY_TEXT, _CLOCK_TEXT = "[0-9]{4}-[0-9]{2}-[0-9]{2}", r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?"
+_DAY_TEXT, _CLOCK_TEXT = "[0-9]{4}-[0-9]{2}-[0-9]{2}", r"(?:[01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?"
 _TIME_TEXTS = {
     Kind.DATE: f"^{_DAY_TEXT}$",
     Kind.TIME: f"^{_CLOCK_TEXT}$",

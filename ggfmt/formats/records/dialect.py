@@ -158,7 +158,7 @@ def converting(kernel: Kernel) -> Convert:
     return convert
 
 
-_STAMP = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,6}))?Z?", re.ASCII)
+_STAMP = re.compile(r"(\d{4}-\d\d-\d\d)[T ](?!24)(\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?Z?", re.ASCII)  # Python 3.14 reads 24
 
 
 @lru_cache(maxsize=256)

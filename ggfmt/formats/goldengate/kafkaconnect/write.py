@@ -109,10 +109,10 @@ def by_number(text_of: Callable[[float], str]) -> json_text.Values:
 
 
 def _float(number: float) -> str:
-    try:
-        return float_text(single(number)) if math.isfinite(number) else float_text(number)
-    except OverflowError:
-        raise ValueError from None
+    nearest = single(number)
+    if math.isinf(nearest) and math.isfinite(number):
+        raise ValueError
+    return float_text(nearest)
 
 
 def _whole_or_double(number: float) -> str:

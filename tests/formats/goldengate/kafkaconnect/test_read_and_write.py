@@ -327,6 +327,14 @@ def test_what_is_no_double_is_a_reject(text: str) -> None:
     assert [(found.code, found.span.field) for _, found in error.value.rows] == [("GG401", "N")]
 
 
+@pytest.mark.parametrize("text", ["1e39", "-3.4028236e38"])
+def test_a_number_beyond_the_range_of_a_float_is_a_reject(text: str) -> None:
+    table = TableDef("T", (Column("F", SqlType(Kind.FLOAT)),))
+    with pytest.raises(RowErrors) as error:
+        as_written([PlainOperation("I", None, None, None, {"F": text}, {})], table=table)
+    assert [(found.code, found.span.field) for _, found in error.value.rows] == [("GG401", "F")]
+
+
 def test_what_json_has_no_number_for_is_a_text_as_jackson_writes_it() -> None:
     items = [replace(INSERT, after={"CD": "1", "N": text}) for text in ("NaN", "Infinity", "-Infinity")]
     assert [item["N"] for item in payload(items)] == ["NaN", "Infinity", "-Infinity"]
