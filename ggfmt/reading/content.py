@@ -16,6 +16,7 @@ from typing import BinaryIO
 
 from ggfmt.commit.store import FAILURES
 from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.formats.avro.containers import MAGIC, find_first_block
 from ggfmt.reading.files import InputFile, open_input, read_ends, unreadable
 
 END_BYTES = 64 << 10  # at each end of a file, for its checksum
@@ -23,8 +24,6 @@ MAX_HEAD_BYTES = 4 << 20  # in which the first line end is looked for
 DIGEST_DIGITS = 10  # of one line
 _DENSE_LINES = 32  # each has a digest
 _BLOCK_BYTES = 1 << 20
-_AVRO = b"Obj\x01"
-_SYNC_BYTES = 16
 _WORD = re.compile(rb"[0-9A-Za-z\x80-\xff]")
 # GoldenGate begins each JSON file with such records: equal ones do not show that operations are equal.
 _METADATA = b'"OBJECT_METADATA"'
@@ -98,7 +97,7 @@ def examine(file: InputFile) -> Content | Diagnostic:
         stored = file.size, checksum(ends)
         if file.compression is None:
             head, complete = ends[: min(END_BYTES, file.size)], file.size <= END_BYTES
-            if not complete and (b"\n" not in head or head.startswith(_AVRO)):
+            if not complete and (b"\n" not in head or head.startswith(MAGIC)):
                 with open_input(file) as stream:
                     head, complete = _head(stream)
             return _content(stored, stored, head, complete)
@@ -171,7 +170,7 @@ def _head(stream: BinaryIO) -> tuple[bytes, bool]:
 
 
 def _limit(head: bytes) -> int:
-    header = avro_header(head)
+    header = find_first_block(head)
     if header is not None:
         return min(header + END_BYTES, MAX_HEAD_BYTES)
     line_end = head.find(b"\n")
@@ -182,7 +181,7 @@ def _limit(head: bytes) -> int:
 
 def _content(stored: Ends, whole: Ends | None, head: bytes, complete: bool) -> Content:
     lines, every = _lines(head, complete)
-    header = avro_header(head) or 0
+    header = find_first_block(head) or 0
     return Content(
         stored,
         whole,
@@ -215,34 +214,3 @@ def _lines(head: bytes, complete: bool) -> tuple[tuple[Line, ...], bool]:
             every = False
         start, number = end + 1, number + 1
     return tuple(found), every
-
-
-def avro_header(head: bytes) -> int | None:
-    """Return where the first block of an Avro container begins, which may be behind `head`; None for any other file."""
-    if not head.startswith(_AVRO):
-        return None
-    place = len(_AVRO)
-    try:
-        while True:
-            count, place = _long(head, place)
-            if count == 0:
-                return place + _SYNC_BYTES
-            if count < 0:
-                count = -count
-                place = _long(head, place)[1]
-            for _ in range(2 * count):
-                size, place = _long(head, place)
-                place += size
-    except IndexError:
-        return max(place, len(head))
-
-
-def _long(data: bytes, place: int) -> tuple[int, int]:
-    """Return a number as Avro writes it, and the place behind it; IndexError at the end of the data."""
-    shift = value = 0
-    while True:
-        byte = data[place]
-        value |= (byte & 0x7F) << shift
-        place, shift = place + 1, shift + 7
-        if not byte & 0x80:
-            return (value >> 1) ^ -(value & 1), place

@@ -111,6 +111,8 @@ UNPACK: dict[str, Callable[[bytes, int], bytes]] = {
 
 def read_varint(data: bytes, start: int) -> tuple[int, int]:
     """Return the unsigned varint at a place, and the place after it; CorruptContainerError if there is none."""
+    if start < len(data) and data[start] < 0x80:
+        return data[start], start + 1
     value = shift = 0
     for place in range(start, min(len(data), start + MAX_VARINT_BYTES)):
         value |= (data[place] & 0x7F) << shift
@@ -147,6 +149,16 @@ def _parse_schema(text: bytes) -> Any:
         raise CorruptContainerError("the header has no readable schema") from None
 
 
+def find_first_block(head: bytes) -> int | None:
+    """Return where the first block of a container begins, which may be after `head`; None for any other file."""
+    if not head.startswith(MAGIC):
+        return None
+    try:
+        return _header_entries(head)[2]
+    except CorruptContainerError as error:
+        return max(error.needed if isinstance(error, Truncated) else 0, len(head))
+
+
 def _header_entries(data: bytes) -> tuple[dict[str, bytes], int, int]:
     """Return the metadata of a header, the place of the marker, and the end of the header."""
     if not data.startswith(MAGIC):
@@ -164,8 +176,8 @@ def _header_entries(data: bytes) -> tuple[dict[str, bytes], int, int]:
         if entries > MAX_HEADER_ENTRIES:
             raise CorruptContainerError(f"the header has more than {MAX_HEADER_ENTRIES:,} entries")
         for _ in range(count):
-            name, place = _bytes(data, place)
-            metadata[name.decode("utf-8", "replace")], place = _bytes(data, place)
+            name, place = read_bytes(data, place)
+            metadata[name.decode("utf-8", "replace")], place = read_bytes(data, place)
     end = place + SYNC_BYTES
     if len(data) < end:
         raise Truncated("the file ends in its header", end)
@@ -288,7 +300,7 @@ def split_blocks(
         count, unpacked = 0, CorruptContainerError("a block is truncated, or does not end with the sync marker")
         try:
             number, place = read_long(data, place)
-            packed, place = _bytes(data, place)
+            packed, place = read_bytes(data, place)
         except CorruptContainerError:
             number = -1
         if number >= 0 and data.startswith(header.sync, place):
@@ -322,7 +334,7 @@ def read_long(data: bytes, start: int) -> tuple[int, int]:
     return unzigzag(value), place
 
 
-def _bytes(data: bytes, start: int) -> tuple[bytes, int]:
+def read_bytes(data: bytes, start: int) -> tuple[bytes, int]:
     size, place = read_long(data, start)
     if size < 0 or place + size > len(data):
         message = "the file ends in the middle of a block"

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ggfmt.formats.avro.containers import read_varint, unzigzag
+from ggfmt.formats.avro.containers import read_bytes, read_long
 from ggfmt.formats.dts.schema import record_schema
 
 Record = tuple[Any, ...]  # the name of its type, and its values
@@ -65,30 +65,14 @@ def record_at(data: bytes, start: int, born: bool | None) -> tuple[DtsRecord, in
     try:
         members, place = _record(data, start)
         if born or (born is None and place != len(data)):
-            stamp, place = _long(data, place)
+            stamp, place = read_long(data, place)
     except (ValueError, IndexError, struct.error):
         raise MalformedRecordError("the bytes are not a DTS record") from None
     return DtsRecord._make((*members[1:], stamp)), place
 
 
-def _long(data: bytes, place: int) -> tuple[int, int]:
-    value = data[place]
-    if value < 0x80:
-        return (value >> 1) ^ -(value & 1), place + 1
-    value, place = read_varint(data, place)
-    return unzigzag(value), place
-
-
-def _bytes(data: bytes, place: int) -> tuple[bytes, int]:
-    size, place = _long(data, place)
-    end = place + size
-    if size < 0 or end > len(data):
-        raise MalformedRecordError
-    return data[place:end], end
-
-
 def _text(data: bytes, place: int) -> tuple[str, int]:
-    value, place = _bytes(data, place)
+    value, place = read_bytes(data, place)
     return value.decode(), place
 
 
@@ -98,10 +82,10 @@ def _double(data: bytes, place: int) -> tuple[float, int]:
 
 _PRIMITIVES: dict[str, Read] = {
     "null": lambda data, place: (None, place),
-    "int": _long,
-    "long": _long,
+    "int": read_long,
+    "long": read_long,
     "double": _double,
-    "bytes": _bytes,
+    "bytes": read_bytes,
     "string": _text,
 }
 
@@ -155,11 +139,11 @@ def _items(item: Read) -> Read:
     def read(data: bytes, place: int) -> tuple[Any, int]:
         values: list[Any] = []
         while True:
-            count, place = _long(data, place)
+            count, place = read_long(data, place)
             if not count:
                 return values, place
             if count < 0:  # the size of the items in bytes follows
-                _, place = _long(data, place)
+                _, place = read_long(data, place)
             for _ in range(abs(count)):
                 value, place = item(data, place)
                 values.append(value)
