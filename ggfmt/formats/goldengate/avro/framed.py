@@ -15,8 +15,8 @@ from ggfmt.formats.api import reading
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.avro import confluent, containers
 from ggfmt.formats.avro.schemas import DECODE_ERRORS
-from ggfmt.formats.goldengate.avro.plan import Plan, is_by_image, metadata_of, table_of
-from ggfmt.formats.goldengate.avro.read import AvroReader
+from ggfmt.formats.goldengate.avro.plan import Plan, describe, is_by_image
+from ggfmt.formats.goldengate.avro.read import AvroReader, made
 from ggfmt.formats.goldengate.metacolumns import Roles
 from ggfmt.formats.records.batching import BATCH_ROWS
 from ggfmt.formats.records.framed_dumps import framed_chunks
@@ -117,12 +117,10 @@ class FramedReader(AvroReader):
         if not isinstance(schema, dict) or is_by_image(schema) is not self.by_image:
             message = f"the schema is not one of {'operations' if self.by_image else 'rows'} of GoldenGate"
             return Diagnostic("GG313", message, help="give another `--input-format`")
-        template = self.source.options.meta_columns_template
-        metadata, table = metadata_of(schema, template), table_of(schema, template)
-        if isinstance(metadata, Diagnostic):
-            return metadata
-        if isinstance(table, Diagnostic):
-            return table
+        described = describe(schema, self.source.options.meta_columns_template)
+        if isinstance(described, Diagnostic):
+            return described
+        metadata, table = described
         plan = Plan(schema, table, self._kinds, metadata)
         place = Roles.of(metadata).key_columns
         if place is not None:
@@ -147,6 +145,5 @@ class FramedDiscovery(reading.ChangeDiscovery):
 
 @cache
 def framed_input(by_image: bool) -> reading.ReadSupport:
-    name = f"AvroFramed{'Op' if by_image else 'Row'}"
-    reader = type(f"{name}Reader", (FramedReader,), {"by_image": by_image})
-    return reading.ReadSupport(reader, type(f"{name}Discovery", (FramedDiscovery,), {"reader": reader}))
+    reader = made(FramedReader, by_image)
+    return reading.ReadSupport(reader, made(FramedDiscovery, by_image, reader=reader))

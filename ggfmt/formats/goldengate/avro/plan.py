@@ -28,10 +28,11 @@ from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 Schema = Any  # a parsed JSON document
+Metadata = tuple[metacolumns.MetaColumn, ...]
 Template = Sequence[metacolumns.MetaColumn] | None  # metadata according to the settings; None: the schema decides
 
 
-def metadata_of(schema: Schema, template: Template = None) -> tuple[metacolumns.MetaColumn, ...] | Diagnostic:
+def _metadata_of(schema: Schema, template: Template) -> Metadata | Diagnostic:
     """Return the metadata columns of a schema. They are those of the template, else those that the schema declares,
     else the fields before the first nullable one, by their names. A field with an unknown name counts as a token."""
     fields = _fields(schema)
@@ -88,9 +89,9 @@ def column_types(fields: Mapping[str, Schema]) -> dict[str, Schema]:
     return {name: non_null_type(kind) for name, kind in fields.items() if not is_flag(name, fields)}
 
 
-def table_of(schema: Schema, template: Template = None, keys: Sequence[str] = ()) -> TableDef | Diagnostic:
-    """Return the definition in a schema, with the given key columns; a Diagnostic if the schema is not GoldenGate's."""
-    metadata = metadata_of(schema, template)
+def describe(schema: Schema, template: Template) -> tuple[Metadata, TableDef] | Diagnostic:
+    """Return the metadata columns and the definition in a schema; a Diagnostic if the schema is not GoldenGate's."""
+    metadata = _metadata_of(schema, template)
     if isinstance(metadata, Diagnostic):
         return metadata
     fields = _fields(schema)
@@ -106,7 +107,7 @@ def table_of(schema: Schema, template: Template = None, keys: Sequence[str] = ()
         if source is None:
             return Diagnostic("GG313", "the type of a column is not understood", Span(table=name, field=column))
         columns.append(Column(column, source))
-    return TableDef(name, tuple(columns)).with_keys(keys)
+    return metadata, TableDef(name, tuple(columns))
 
 
 def _sql_type(kind: Schema) -> SqlType | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 from abc import abstractmethod
 from array import array
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, ClassVar
 
@@ -25,7 +25,7 @@ from ggfmt.formats.api.names import name_problem
 from ggfmt.formats.avro import containers
 from ggfmt.formats.avro.schemas import DECODE_ERRORS, is_name
 from ggfmt.formats.goldengate.avro import avro_names
-from ggfmt.formats.goldengate.avro.plan import Plan, Template, is_by_image, metadata_of, starts_with_texts, table_of
+from ggfmt.formats.goldengate.avro.plan import Plan, Template, describe, is_by_image, starts_with_texts
 from ggfmt.formats.goldengate.avro.scan import MessageScanner, container_scanner, scanned_batch, stream_scanner
 from ggfmt.formats.goldengate.avro.schema import metadata_schema
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema, wrapper
@@ -170,7 +170,7 @@ class AvroContainerReader(AvroReader):
             if head:
                 yield reading.Chunk(file, 0, head, layout, ((0, len(head)),), problem=header)
             return
-        described = table_of(header.schema, layout.template)
+        described = describe(header.schema, layout.template)
         if isinstance(described, Diagnostic):
             yield reading.Chunk(file, 0, header.data, layout, ((0, len(header.data)),), problem=described)
             return
@@ -217,14 +217,6 @@ class AvroContainerReader(AvroReader):
         yield from self.drain(True)
 
 
-class AvroRowContainerReader(AvroContainerReader):
-    by_image = False
-
-
-class AvroOpContainerReader(AvroContainerReader):
-    by_image = True
-
-
 class ContainerDiscovery(reading.ChangeDiscovery):
     """Finds the tables of container files by their headers."""
 
@@ -242,8 +234,9 @@ class ContainerDiscovery(reading.ChangeDiscovery):
 
 def _described(header: containers.Header, data: bytes, template: Template) -> tuple[Sequence[MetaColumn], TableDef]:
     """Return the metadata and the definition in the header of a file, with the keys that its first message names."""
-    metadata = metadata_of(header.schema, template)
-    assert not isinstance(metadata, Diagnostic)  # or the chunk would have that problem
+    described = describe(header.schema, template)
+    assert not isinstance(described, Diagnostic)  # or the chunk would have that problem
+    metadata, table = described
     first: Any = None
     try:
         _, _, count, block = next(containers.split_blocks(data, header, reading.MAX_RECORD_BYTES), (0, 0, 0, b""))
@@ -253,9 +246,7 @@ def _described(header: containers.Header, data: bytes, template: Template) -> tu
         pass
     place = Roles.of(metadata).key_columns
     keys = first[metadata[place].name] if first is not None and place is not None else ()
-    table = table_of(header.schema, metadata, keys)
-    assert isinstance(table, TableDef)
-    return metadata, table
+    return metadata, table.with_keys(keys)
 
 
 def _header(data: bytes) -> containers.Header | Diagnostic:
@@ -399,14 +390,6 @@ class AvroStreamReader(AvroReader):
         return self._plans[name]
 
 
-class AvroRowReader(AvroStreamReader):
-    by_image = False
-
-
-class AvroOpReader(AvroStreamReader):
-    by_image = True
-
-
 class AvroStreamRouter(reading.Router):
     """Passes over messages by the schemas of their tables."""
 
@@ -442,28 +425,30 @@ class AvroStreamRouter(reading.Router):
         return reading.Routed(chunk, pa.concat_arrays(starts), (), pa.concat_arrays(tables))
 
 
-class AvroRowRouter(AvroStreamRouter):
-    reader = AvroRowReader
+def made(base: type[Any], by_image: bool, **attributes: Any) -> type[Any]:
+    """Return a class for messages of both images, or for those of rows."""
+    return type(f"{base.__name__}{'Op' if by_image else 'Row'}", (base,), {"by_image": by_image, **attributes})
 
 
-class AvroOpRouter(AvroStreamRouter):
-    reader = AvroOpReader
-
-
-def _framed(by_image: bool) -> Callable[[WriterSettings], reading.ReadSupport | None]:
-    """Return how the messages of a registry are read, which contain the ids of their schemas."""
+def _messages(by_image: bool) -> reading.ReadSupport:
+    """Return how messages are read: those of a registry contain the ids of their schemas."""
 
     def other(source: WriterSettings) -> reading.ReadSupport | None:
         from ggfmt.formats.goldengate.avro.framed import framed_input
 
         return framed_input(by_image) if source.options is not None and source.options.schema_registry else None
 
-    return other
+    reader = made(AvroStreamReader, by_image)
+    return reading.ReadSupport(reader, router=made(AvroStreamRouter, by_image, reader=reader), other=other)
+
+
+def _containers(by_image: bool) -> reading.ReadSupport:
+    return reading.ReadSupport(made(AvroContainerReader, by_image), ContainerDiscovery)
 
 
 READ_SIDES = {
-    "avro_row": reading.ReadSupport(AvroRowReader, router=AvroRowRouter, other=_framed(by_image=False)),
-    "avro_op": reading.ReadSupport(AvroOpReader, router=AvroOpRouter, other=_framed(by_image=True)),
-    "avro_row_ocf": reading.ReadSupport(AvroRowContainerReader, ContainerDiscovery),
-    "avro_op_ocf": reading.ReadSupport(AvroOpContainerReader, ContainerDiscovery),
+    "avro_row": _messages(by_image=False),
+    "avro_op": _messages(by_image=True),
+    "avro_row_ocf": _containers(by_image=False),
+    "avro_op_ocf": _containers(by_image=True),
 }
