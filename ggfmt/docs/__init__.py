@@ -35,10 +35,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
             "consolidate-rows compare-rows load-parquet load-delta load-iceberg load-snowflake load-a-database"
             " apply-to-postgresql"
         ),
-        "How to run": (
-            "run-on-a-cluster run-on-emr run-on-databricks run-on-kubernetes use-python use-dataframes "
-            "use-spark-connect monitor-runs"
-        ),
+        "How to run": ("run-on-a-cluster run-on-a-platform use-python use-dataframes use-spark-connect monitor-runs"),
         "Reference": (
             "commands python dataframes options eventhandlers metadata checking input output checkpoints "
             "consolidation types lakehouse comparing formats kafka-settings consumers codes doctor limits "
@@ -58,6 +55,9 @@ _FORMER = {
     "parquet": "load-parquet",
     "preview": "preview-messages",
     "repeated": "checkpoints",
+    "run-on-databricks": "run-on-a-platform",
+    "run-on-emr": "run-on-a-platform",
+    "run-on-kubernetes": "run-on-a-platform",
     "schemas": "make-schemas",
     "vocabulary": "glossary",
 }

@@ -298,6 +298,7 @@ def test_every_command_and_option_that_is_named_exists() -> None:
         "--targets",
         "--no-deps",
         "--force-reinstall",
+        "--deploy-mode",
     }  # of pytest, of tests/, of spark-submit and of pip
     known = set().union(*OPTIONS.values(), common, foreign)
     named_of = {name: set(re.findall(r"`(--[a-z][a-z-]+)", without_output(text))) for name, text in PAGES.items()}

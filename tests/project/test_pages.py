@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pages
 import pytest
+from kafka_broker import running_broker
+from places import SAMPLES
+from postgres import server_or_skip
+from spark_cluster import connect_server, standalone_cluster
 
 FILES = pages.page_files()
 NEEDED = {topic: pages.needed_spark(file.read_text(encoding="utf-8")) for topic, file in FILES.items()}
@@ -34,6 +44,64 @@ def test_a_page_with_spark_runs_and_prints_what_it_shows(topic: str, tmp_path: P
     if installed < ON_SPARK[topic]:
         pytest.skip(f"the page needs Spark {ON_SPARK[topic]}")
     check(topic, tmp_path)
+
+
+SHOP = SAMPLES / "shop"
+
+
+@contextmanager
+def a_broker(directory: Path) -> Iterator[Mapping[str, str]]:
+    with running_broker(directory) as broker:
+        lines = (SHOP / "changes" / "2026-01-01.json").read_bytes().splitlines()
+        broker.send(broker.topic(name="orders"), [(None, line) for line in lines])
+        yield {"broker:9092": broker.brokers}
+
+
+@contextmanager
+def a_database(directory: Path) -> Iterator[Mapping[str, str]]:
+    with server_or_skip() as server:
+        yield {"postgresql://me@localhost/shop": server.url}
+
+
+@contextmanager
+def a_filled_database(directory: Path) -> Iterator[Mapping[str, str]]:
+    with server_or_skip() as server:
+        fill = [sys.executable, "-m", "ggfmt", "-q", "apply", str(SHOP / "changes"), server.url]
+        subprocess.run(fill, check=True)
+        yield {"postgresql://reader@db.example.org/shop": server.url}
+
+
+@contextmanager
+def a_cluster(directory: Path) -> Iterator[Mapping[str, str]]:
+    with standalone_cluster(directory, memory="1g") as master:
+        yield {"spark://host:7077": master, "/data/": f"{directory}/data/", "memory=2g": "memory=1g"}
+
+
+@contextmanager
+def a_connect_server(directory: Path) -> Iterator[Mapping[str, str]]:
+    with connect_server(directory) as address:
+        yield {"sc://host:15002": address, "/data/": f"{directory}/data/"}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("topic", "server", "reason"),
+    [
+        ("replay-into-kafka", a_broker, "it needs a Kafka broker"),
+        ("read-a-topic", a_broker, "it needs a Kafka broker"),
+        ("apply-to-postgresql", a_database, "it needs a PostgreSQL server"),
+        ("compare-rows", a_filled_database, "it needs a PostgreSQL server"),
+        pytest.param("run-on-a-cluster", a_cluster, "it needs a standalone cluster", marks=pytest.mark.spark),
+        pytest.param("use-spark-connect", a_connect_server, "it needs a Spark Connect server", marks=pytest.mark.spark),
+    ],
+)
+def test_a_page_runs_with_its_server(topic: str, server: Any, reason: str, tmp_path: Path) -> None:
+    for folder in ("work", "data"):
+        shutil.copytree(SHOP, tmp_path / folder)
+    text = FILES[topic].read_text(encoding="utf-8")
+    assert reason in text
+    with server(tmp_path) as places:
+        assert pages.run_page(text, tmp_path, reason, places) == text
 
 
 def test_a_block_that_fails_ends_a_page(tmp_path: Path) -> None:

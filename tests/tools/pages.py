@@ -6,8 +6,9 @@
 Blocks of `bash` and `python` are run. A block after a paragraph with "as `NAME`:" at its end is saved as that file. A
 block of text after `<!-- output -->` is what the last block that ran has printed; `<!-- output 1:8 -->` keeps these
 lines, as a slice of Python. A line of a shell block that ends with `# exit code N` ends with that code, and all others
-with 0. A block is not run if the paragraph before it starts with "Not run here:", with the reason. Commands run without
-Spark (GGFMT_MASTER), unless the page has `<!-- needs spark VERSION -->`; VERSION is the lowest one.
+with 0. A block is not run if the paragraph before it starts with "Not run here:", with the reason; a test runs some of
+these with servers. Commands run without Spark (GGFMT_MASTER), unless the page has `<!-- needs spark VERSION -->`, with
+the lowest one.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -31,7 +32,7 @@ from places import ROOT
 DOCS = ROOT / "ggfmt" / "docs"
 _BLOCK = re.compile(r"^```(?P<kind>[\w-]*)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
 _NEEDS_SPARK = re.compile(r"^<!-- needs spark ([0-9.]+) -->$", re.MULTILINE)
-_NOT_RUN = re.compile(r"Not run here: .*\.")
+_NOT_RUN = re.compile(r"Not run here: (.*)\.")
 _SAVED = re.compile(r"as `([\w./-]+)`:")
 _OUTPUT = re.compile(r"<!-- output(?: (-?\d*):(-?\d*))? -->")
 _EXIT_CODE = re.compile(r"^(.*?)(?: &&)? +# exit code (\d+)$", re.MULTILINE)
@@ -65,7 +66,8 @@ class PageError(Exception):
 class Block:
     """A fenced block. `start` and `end` are those of its body in the page; `what` is what to do with it.
 
-    `name` is that of a saved file; `lines` are the first and the last line of an output that are shown.
+    `name` is that of a saved file, or why a block is not run; `lines` are the first and the last line of an output that
+    are shown.
     """
 
     kind: str
@@ -86,8 +88,8 @@ def blocks(text: str) -> Iterator[Block]:
         if output is not None:
             first, last = (int(word) if word else None for word in output.groups())
             yield Block(kind, body, *place, "output", lines=(first, last))
-        elif _NOT_RUN.fullmatch(paragraph):
-            yield Block(kind, body, *place, "not run")
+        elif reason := _NOT_RUN.fullmatch(paragraph):
+            yield Block(kind, body, *place, "not run", name=reason[1])
         elif saved is not None and paragraph.endswith(saved[0]):
             yield Block(kind, body, *place, "saved", name=saved[1])
         else:
@@ -124,6 +126,13 @@ def settled(text: str, directory: Path) -> str:
 def _fixed_time(match: re.Match[str]) -> str:
     digits = iter(re.sub(r"\D", "", _TIME))
     return re.sub(r"\d", lambda _: next(digits), match[0])
+
+
+def replaced(text: str, words: Mapping[str, str]) -> str:
+    """Return a text with these words in place of others."""
+    for word, other in words.items():
+        text = text.replace(word, other)
+    return text
 
 
 def shown(printed: str, lines: tuple[int | None, int | None]) -> str:
@@ -182,33 +191,41 @@ def environment_of(text: str, home: Path) -> dict[str, str]:
     return environment
 
 
-def run_page(text: str, directory: Path) -> str:
-    """Run a page in a directory, and return it with what its blocks print; PageError for the first one that fails."""
+def run_page(text: str, directory: Path, reason: str = "", places: Mapping[str, str] | None = None) -> str:
+    """Run a page in a directory, and return it with what its blocks print; PageError for the first one that fails.
+
+    Its current directory is `work`, which may have files. Blocks that are not run for this `reason` are run too, with
+    other `places` than the page has.
+    """
     directory = directory.resolve()
     work, home = directory / "work", directory / "home"
-    work.mkdir()
+    work.mkdir(exist_ok=True)
     home.mkdir()
     environment = environment_of(text, home)
     interpreter: _Interpreter | None = None
-    parts, done, printed = [], 0, None
+    places = places or {}
+    parts, done, printed, unknown = [], 0, None, False
     try:
         for block in blocks(text):
             if block.what == "saved":
                 file = work / block.name
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(block.body, encoding="utf-8")
-            elif block.what == "output":
+            elif block.what == "not run" and block.name != reason:
+                unknown = True
+            elif block.what == "output" and not unknown:
                 if printed is None:
                     raise PageError("an output that follows no command")
                 parts += [text[done : block.start], shown(printed, block.lines)]
                 done = block.end
-            elif block.what == "run":
+            elif block.what in ("run", "not run"):
+                unknown, body = False, replaced(block.body, places)
                 if block.kind == "python":
                     interpreter = interpreter or _Interpreter(work, environment)
-                    succeeded, printed = interpreter.run(block.body)
+                    succeeded, printed = interpreter.run(body)
                 else:
                     ended = subprocess.run(
-                        ["bash", "-c", script(block.body)],
+                        ["bash", "-c", script(body)],
                         cwd=work,
                         env=environment,
                         stdin=subprocess.DEVNULL,
@@ -218,9 +235,9 @@ def run_page(text: str, directory: Path) -> str:
                         check=False,
                     )
                     succeeded, printed = ended.returncode == 0, ended.stdout.decode("utf-8", "replace")
-                printed = settled(printed, work)
+                printed = settled(replaced(printed, {real: place for place, real in places.items()}), work)
                 if not succeeded:
-                    raise PageError(f"this fails:\n{block.body}\n{printed}")
+                    raise PageError(f"this fails:\n{body}\n{printed}")
     finally:
         if interpreter is not None:
             interpreter.close()
