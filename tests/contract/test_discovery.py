@@ -22,7 +22,7 @@ def _is_scanned(name: str) -> bool:
         discovery is not None
         and issubclass(discovery, records_discovery.DialectDiscovery)
         and discovery.dialect.scanned
-        and discovery.reads_text
+        and discovery.dialect.reads_text
     )
 
 

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import pyarrow as pa
 import pytest
 from limited_runs import FIELDS, LIMIT, ROW, codes, record_of, run
+from reading import JsonDiscovery, JsonReader
 from runs import JSON_LINES, content, run_ggfmt
 
 from ggfmt.columnar import replacement
@@ -24,7 +25,6 @@ from ggfmt.columnar.avro import END, text_bytes
 from ggfmt.columnar.pieces import zigzag_varint
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.formats.avro.containers import unsafe_reason
-from ggfmt.formats.goldengate.json.read import JsonDiscovery, JsonReader
 
 LONG = b"x" * (2 * LIMIT)
 GOOD = b'{"table":"GG.T","op_type":"I","after":{"A":"1"}}'

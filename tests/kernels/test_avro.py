@@ -28,8 +28,8 @@ from ggfmt.formats.dts.read import DtsReader
 from ggfmt.formats.goldengate.avro import AvroRowOptions
 from ggfmt.formats.goldengate.avro.read import AvroReader
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema
-from ggfmt.formats.qlik.avro_read import QlikAvroReader
 from ggfmt.formats.qlik.envelope import read_head
+from ggfmt.formats.records.reader import DialectReader
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 needs_kernel = pytest.mark.skipif(kernels.native is None, reason=f"no kernels: {kernels.state}")
@@ -110,7 +110,7 @@ def qlik_changes(columns: dict[str, Any], rows: Iterable[dict[str, Any]], **head
 def read_exactly(case: Case) -> tuple[list[Any], int]:
     """What a reader returns for a case, and how many changes the exact reader read."""
     seen: list[Any] = []
-    with patch.object(QlikAvroReader, "examined_at", noting(QlikAvroReader.examined_at, seen)):
+    with patch.object(DialectReader, "examined_at", noting(DialectReader.examined_at, seen)):
         told_here = told(case)
     return told_here, len(seen) - 2  # the metadata
 

@@ -21,7 +21,7 @@ from strategies import examples
 from ggfmt import kernels
 from ggfmt.formats.api.format import Projection
 from ggfmt.formats.api.reading import Chunk
-from ggfmt.formats.goldengate.json.read import JsonReader
+from ggfmt.formats.records.reader import DialectReader
 from ggfmt.spark.workers import zip_package
 
 needs_kernels = pytest.mark.skipif(kernels.native is None, reason=f"no native kernels: {kernels.state}")
@@ -57,13 +57,13 @@ def test_a_hostile_file_is_read_as_without_kernels_wherever_it_is_cut(
 def odd_records(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """Those that the scanner leaves from here on."""
     odd = []
-    exactly = JsonReader.examined_at
+    exactly = DialectReader.examined_at
 
-    def noted(self: JsonReader, chunk: Chunk, start: int, end: int) -> tuple[Any, Any]:
+    def noted(self: DialectReader, chunk: Chunk, start: int, end: int) -> tuple[Any, Any]:
         odd.append(chunk.data[start:end])
         return exactly(self, chunk, start, end)
 
-    monkeypatch.setattr(JsonReader, "examined_at", noted)
+    monkeypatch.setattr(DialectReader, "examined_at", noted)
     return odd
 
 

@@ -8,12 +8,11 @@ import random
 from collections.abc import Mapping
 
 import pytest
-from reading import EVERYTHING, Ranges, Read, chunks_of, layout_of, read
+from reading import EVERYTHING, JsonDiscovery, Ranges, Read, chunks_of, layout_of, read
 
 from ggfmt import kernels
 from ggfmt.formats.api.format import Projection
 from ggfmt.formats.api.reading import DiscoveryResult
-from ggfmt.formats.goldengate.json.read import JsonDiscovery
 from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
 
 NUMBER = SqlType(Kind.DECIMAL)

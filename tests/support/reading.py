@@ -12,13 +12,16 @@ from oracle import PlainOperation
 from strategies import plain_operations
 
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.formats.api.format import Projection
+from ggfmt.formats import FORMATS
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection
 from ggfmt.formats.api.reading import Chunk, Event, Layout, Reject, SchemaChange
-from ggfmt.formats.goldengate.json.read import JsonReader
 from ggfmt.formats.json import files as json_files
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, TableDef
 
+_JSON = FORMATS["json"].read_support
+assert _JSON.discovery is not None
+JsonReader, JsonDiscovery = _JSON.reader, _JSON.discovery
 FILE = "f.json"
 EVERYTHING = Projection(tokens=True)
 Ranges = Sequence[tuple[int, int | None]]
@@ -52,7 +55,7 @@ class Read:
 
 
 def layout_of(data: bytes) -> Layout:
-    return JsonReader.layout(data, True)
+    return JsonReader.layout(data, True, DEFAULT_SETTINGS)
 
 
 def chunks_of(data: bytes, layout: Layout, start: int = 0, length: int | None = None) -> Iterator[Chunk]:

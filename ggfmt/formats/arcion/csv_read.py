@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
 from pathlib import PurePosixPath
-from typing import Annotated, Any, BinaryIO, NamedTuple
+from typing import Annotated, BinaryIO, NamedTuple
 from urllib.parse import unquote
 
 from ggfmt import kernels
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import WriterSettings
-from ggfmt.formats.api.reading import Chunk, Layout, ReadSupport, Source, Spans
+from ggfmt.formats.api.reading import Chunk, Layout, Source, Spans
 from ggfmt.formats.arcion import BACKSLASH, FILE, LAST_FIELDS, REALTIME, SNAPSHOT, VALUE_SUFFIXES, ArcionCsvOptions
 from ggfmt.formats.arcion.changes import (
     COUNTS_IN_TEXT,
@@ -41,7 +41,7 @@ from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import Change, Meaning
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.problems import RecordError
-from ggfmt.formats.records.reader import DialectReader
+from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.scanner import NOT_NAMED, is_plain, places_of
 from ggfmt.kernels import primitives
 from ggfmt.model.table import TableDef
@@ -183,16 +183,13 @@ _ODD = b"?"  # what the kernel writes for a row that the exact reader has to tak
 
 class ArcionCsv(ArcionDialect):
     record = ScannedRow
+    reads_text = False
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
         self._tables: dict[str, str] = {}
         self._forms: dict[tuple[str, tuple[str, ...]], int] = {}
         self._states: dict[str, int] = {}  # of the columns of the last change
-
-    @staticmethod
-    def sniff(members: dict[str, Any]) -> str | None:
-        return None
 
     @staticmethod
     def layout(head: bytes, whole: bool, source: WriterSettings) -> Layout:
@@ -326,15 +323,9 @@ class ArcionCsv(ArcionDialect):
             return name
 
 
-class ArcionCsvReader(DialectReader):
-    dialect = ArcionCsv
-
-
 class ArcionCsvDiscovery(DialectDiscovery):
     """All rows of a file have one definition: it is in the first row that can be read."""
 
-    dialect = ArcionCsv
-    reads_text = False
     _dialect: ArcionCsv
 
     def read(self, chunk: Chunk) -> None:
@@ -352,4 +343,4 @@ class ArcionCsvDiscovery(DialectDiscovery):
         return not self._is_new(self._dialect.describe(table, names).table)
 
 
-READ_SIDES = {"arcion_csv": ReadSupport(ArcionCsvReader, ArcionCsvDiscovery)}
+READ_SIDES = {"arcion_csv": dialect_input(ArcionCsv, discovery=ArcionCsvDiscovery, router=None)}

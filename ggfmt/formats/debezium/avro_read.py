@@ -9,7 +9,8 @@ from msgspec import Raw
 
 from ggfmt.formats.debezium import DebeziumAvroOptions
 from ggfmt.formats.debezium.read import Debezium, DebeziumRecord, Schema
-from ggfmt.formats.records.connect_avro import ConnectAvro, connect_avro_input
+from ggfmt.formats.records.connect_avro import ConnectAvro, ConnectAvroReader
+from ggfmt.formats.records.reader import dialect_input
 
 _EVENT_FIELDS = frozenset({"before", "after", "source"})
 _ROW_FIELDS = frozenset({"__op", "__deleted", "__table"})
@@ -32,4 +33,4 @@ class DebeziumAvro(ConnectAvro, Debezium):
         return super()._schema(self.words(data))
 
 
-READ_SIDES = {"debezium_avro": connect_avro_input(DebeziumAvro)}
+READ_SIDES = {"debezium_avro": dialect_input(DebeziumAvro, ConnectAvroReader, router=None)}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import time
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,7 +20,7 @@ import msgspec
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, Routed, Unroutable
+from ggfmt.formats.api.reading import Chunk, Event, Layout, Routed, Unroutable
 from ggfmt.formats.avro.containers import CorruptContainerError, Header, read_header, split_blocks
 from ggfmt.formats.dts import KEYS_TAG, decode
 from ggfmt.formats.dts import files as dts_files
@@ -30,12 +31,12 @@ from ggfmt.formats.dts.schema import OPERATIONS, SOURCE_TYPES, version_of
 from ggfmt.formats.dts.tokens import TRANSACTION, WORDS, tokens_of
 from ggfmt.formats.dts.types import ORACLE, TEXT_OR_BYTES, TypeHint, hint_of, is_zoned
 from ggfmt.formats.records import scanner
-from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema, classify_records
+from ggfmt.formats.records.dialect import Change, Dialect, DialectScanning, Meaning, RecordSchema, classify_records
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error
-from ggfmt.formats.records.reader import DialectReader, DialectTable
+from ggfmt.formats.records.reader import DialectReader, DialectTable, dialect_input
 from ggfmt.formats.records.routing import DialectRouter
-from ggfmt.formats.records.scanner import OddRecord, ScannedBatch, Scanner, Scanning, places_of
+from ggfmt.formats.records.scanner import OddRecord, ScannedBatch, Scanner, places_of
 from ggfmt.formats.records.statements import effects_of, statement
 from ggfmt.java.numbers import NOT_FINITE_TEXTS
 from ggfmt.kernels import kernel
@@ -220,9 +221,26 @@ class Dts(Dialect):
         self._by_schema: dict[int, _Table] = {}  # by the identity of the record schema
         self._schemas: dict[bytes, bool | None] = {}
 
-    @staticmethod
-    def sniff(members: dict[str, Any]) -> str | None:
-        return None
+    @classmethod
+    def sniff_file(cls, head: bytes) -> str | None:
+        """Return why the first record, or the schema of a container file, shows this format; None if it does not."""
+        if dts_files.is_container(head):
+            try:
+                version = version_of(read_header(head).schema)
+            except CorruptContainerError:
+                return None
+            return None if version is None else "it starts like an Avro object container of DTS records"
+        try:
+            if dts_files.is_base64(head):
+                decode.datum(dts_files.line_datum(head.lstrip().split(b"\n", 1)[0]))
+                return "its first line is a DTS record in Base64"
+            end = dts_files.PREFIX_BYTES + int.from_bytes(head[: dts_files.PREFIX_BYTES], "big")
+            if len(head) < end:
+                return None
+            decode.datum(head[dts_files.PREFIX_BYTES : end])
+        except ValueError:
+            return None
+        return "it starts with the length of a DTS record, and the record"
 
     # Records of a file
 
@@ -476,11 +494,20 @@ def _has_ascii(charset: str) -> bool:
         return False
 
 
-class DtsScanning(Scanning):
-    """A reader or a discovery that has the scanner take the records of blocks, lines or frames."""
+class DtsScanning(DialectScanning):
+    """A reader, a discovery or a router that has the scanner take the records of blocks, lines or frames."""
 
     scanner: Any  # a DtsScanner, or None
     _dialect: Dts
+
+    @abstractmethod
+    def learn_change(self, change: Change, identity: bytes | None) -> None:
+        """Let the scanner take records of an identity from now on if it can, as one of them had this change."""
+
+    def learn(self, odd: OddRecord) -> None:
+        for item in odd.meaning if isinstance(odd.meaning, list) and self.scanner is not None else ():
+            if isinstance(item, Change):
+                self.learn_change(item, odd.identity)
 
     def examined_at(self, chunk: Chunk, start: int, end: int) -> tuple[Any, Any]:
         data = chunk.data[start:end]
@@ -524,9 +551,6 @@ class DtsScanning(Scanning):
 
 
 class DtsReader(DtsScanning, DialectReader):
-    dialect = Dts
-    _dialect: Dts
-
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
         self.scanner = kernel(lambda native: DtsScanner(native, projection.row_only, self.reads_tokens))
@@ -536,14 +560,13 @@ class DtsReader(DtsScanning, DialectReader):
         for operation, count in () if self.scanner is None else self.scanner.counted():
             self.others[other(operation)] += count
 
-    def learn(self, odd: OddRecord) -> None:
-        for item in odd.meaning:
-            held = self.tables.get(item.table) if isinstance(item, Change) else None
-            if held is None or held.record_schema is None or held.record_schema is not item.record_schema:
-                continue
-            if self.scanner is not None and odd.identity is not None:
-                table = self._dialect.table_of(held.record_schema)
-                self.scanner.bind(odd.identity, held.definition, table, table.kinds)
+    def learn_change(self, change: Change, identity: bytes | None) -> None:
+        held = self.tables.get(change.table)
+        if identity is None or held is None or held.record_schema is None:
+            return
+        if held.record_schema is change.record_schema:
+            table = self._dialect.table_of(held.record_schema)
+            self.scanner.bind(identity, held.definition, table, table.kinds)
 
     def scanned_columns(self, table: DialectTable, scanned: ScannedBatch) -> ChangeBatch:
         asked, key_update = self.projection, None
@@ -553,32 +576,8 @@ class DtsReader(DtsScanning, DialectReader):
         op_ts, position = (column.values for column in scanned.slots)
         return scanned.batch(table.definition, op_ts, position, asked.row_only, key_update)
 
-    @classmethod
-    def sniff(cls, head: bytes) -> str | None:
-        """Return why the first record, or the schema of a container file, shows this format; None if it does not."""
-        if dts_files.is_container(head):
-            try:
-                version = version_of(read_header(head).schema)
-            except CorruptContainerError:
-                return None
-            return None if version is None else "it starts like an Avro object container of DTS records"
-        try:
-            if dts_files.is_base64(head):
-                decode.datum(dts_files.line_datum(head.lstrip().split(b"\n", 1)[0]))
-                return "its first line is a DTS record in Base64"
-            end = dts_files.PREFIX_BYTES + int.from_bytes(head[: dts_files.PREFIX_BYTES], "big")
-            if len(head) < end:
-                return None
-            decode.datum(head[dts_files.PREFIX_BYTES : end])
-        except ValueError:
-            return None
-        return "it starts with the length of a DTS record, and the record"
-
 
 class DtsDiscovery(DtsScanning, DialectDiscovery):
-    dialect = Dts
-    _dialect: Dts
-
     def __init__(self, catalog: Catalog, every_shape: bool = False, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, every_shape, source)
         self.scanner = kernel(lambda native: DtsScanner(native, True, False))
@@ -589,21 +588,20 @@ class DtsDiscovery(DtsScanning, DialectDiscovery):
         for name in self._bound:
             self._drop(name)
 
-    def learn(self, odd: OddRecord) -> None:
+    def learn_change(self, change: Change, identity: bytes | None) -> None:
         """Pass over later records with this identity, if they and their values cannot show more."""
-        for item in odd.meaning:
-            if not isinstance(item, Change) or item.record_schema is None or self.scanner is None:
-                continue
-            name, record_schema = item.table, item.record_schema
-            table = self._dialect.table_of(record_schema)
-            kinds = table.kinds_of_values()
-            self._drop(name)
-            if self._is_new(record_schema.table) or kinds is None or odd.identity is None:
-                self.scanner.forget(name)
-                self._bound.pop(name, None)
-            elif self._bound.get(name) != (record_schema, kinds):
-                self._bound[name] = record_schema, kinds
-                self.scanner.bind(odd.identity, record_schema.table, table, kinds)
+        name, record_schema = change.table, change.record_schema
+        if record_schema is None:
+            return
+        table = self._dialect.table_of(record_schema)
+        kinds = table.kinds_of_values()
+        self._drop(name)
+        if self._is_new(record_schema.table) or kinds is None or identity is None:
+            self.scanner.forget(name)
+            self._bound.pop(name, None)
+        elif self._bound.get(name) != (record_schema, kinds):
+            self._bound[name] = record_schema, kinds
+            self.scanner.bind(identity, record_schema.table, table, kinds)
 
     def _drop(self, table: str) -> None:
         """Release the operations held for a table: only their definitions matter."""
@@ -612,9 +610,7 @@ class DtsDiscovery(DtsScanning, DialectDiscovery):
 
 
 class DtsRouter(DtsScanning, DialectRouter):
-    dialect = Dts
     depends_on_facts = False
-    _dialect: Dts
 
     def __init__(self, catalog: Catalog, source: WriterSettings) -> None:
         super().__init__(catalog, source)
@@ -625,10 +621,9 @@ class DtsRouter(DtsScanning, DialectRouter):
             raise Unroutable  # a record of a block is in no file by itself
         return super().route(chunk)
 
-    def learn(self, odd: OddRecord) -> None:
-        for item in odd.meaning if odd.identity is not None and self.scanner is not None else ():
-            if isinstance(item, Change) and self.scanner.bind_table(item.table, odd.identity, (), b"", 0, MICROS):
-                self.bound.append(self.number(item.table))
+    def learn_change(self, change: Change, identity: bytes | None) -> None:
+        if identity is not None and self.scanner.bind_table(change.table, identity, (), b"", 0, MICROS):
+            self.bound.append(self.number(change.table))
 
 
-READ_SIDES = {"dts_avro": ReadSupport(DtsReader, DtsDiscovery, DtsRouter)}
+READ_SIDES = {"dts_avro": dialect_input(Dts, DtsReader, DtsDiscovery, DtsRouter)}

@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Layout, ReadSupport, Spans
+from ggfmt.formats.api.reading import Chunk, Layout, Spans
 from ggfmt.formats.avro import programs
 from ggfmt.formats.avro.containers import CorruptContainerError, Truncated
 from ggfmt.formats.avro.programs import Program, UnsupportedSchemaError
@@ -39,7 +39,7 @@ from ggfmt.formats.qlik.messages import AVRO, QlikAvroChange, QlikBody, QlikHead
 from ggfmt.formats.qlik.read import Qlik, QlikDiscovery
 from ggfmt.formats.records.dialect import Meaning
 from ggfmt.formats.records.problems import RecordError
-from ggfmt.formats.records.reader import DialectReader
+from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.roles import Grammar
 from ggfmt.formats.records.scanner import ScannedBatch, places_of
 from ggfmt.java.numbers import NOT_FINITE_TEXTS
@@ -353,12 +353,17 @@ class QlikAvro(Qlik):
     """Images are dicts of texts."""
 
     record = QlikAvroChange
+    reads_text = False
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
         self._plans: dict[tuple[str, bool], Plan | None] = {}
         self._latest: QlikRecord | None = None  # the change that was asked about last
         self._json = JsonOfChanges(self._plan_of)
+
+    @classmethod
+    def sniff_file(cls, head: bytes) -> str | None:
+        return "it starts like a Qlik Replicate envelope in Avro" if head.startswith(envelopes.MAGIC) else None
 
     @staticmethod
     def layout(head: bytes, whole: bool, source: WriterSettings) -> Layout:
@@ -556,19 +561,9 @@ def _texts_of(column: ImageColumn) -> ImageColumn:
     return ImageColumn(column.values, column.present)
 
 
-class QlikAvroReader(DialectReader):
-    dialect = QlikAvro
-
-    @classmethod
-    def sniff(cls, head: bytes) -> str | None:
-        return "it starts like a Qlik Replicate envelope in Avro" if head.startswith(envelopes.MAGIC) else None
-
-
 class QlikAvroDiscovery(QlikDiscovery):
     """Passes over changes whose envelopes start as others did that showed the table which they have now."""
 
-    dialect = QlikAvro
-    reads_text = False
     _dialect: QlikAvro
 
     def __init__(self, catalog: Catalog, every_shape: bool = False, source: WriterSettings = DEFAULT_SETTINGS) -> None:
@@ -615,4 +610,4 @@ class QlikAvroDiscovery(QlikDiscovery):
         return record[: self._size]
 
 
-READ_SIDES = {"qlik_avro": ReadSupport(QlikAvroReader, QlikAvroDiscovery)}
+READ_SIDES = {"qlik_avro": dialect_input(QlikAvro, discovery=QlikAvroDiscovery, router=None)}

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
-from ggfmt.formats.api.reading import Chunk, ReadSupport
+from ggfmt.formats.api.reading import Chunk
 from ggfmt.formats.json.values import raw_members
 from ggfmt.formats.qlik import CHANGE_SEQUENCE, STREAM_POSITION
 from ggfmt.formats.qlik.masks import Ordinals, mask_of
@@ -33,7 +33,7 @@ from ggfmt.formats.records.declared import DeclaredDialect, Members, members_of
 from ggfmt.formats.records.dialect import Change, Meaning, RecordSchema, classify_records, decode_records, non_null
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.problems import RecordError, UndiscoveredTableError, missing_member_error, no_op
-from ggfmt.formats.records.reader import DialectReader
+from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.scanner import LEFT_OUT
 from ggfmt.model.table import Catalog, Column, TableDef, join_name, split_name
 
@@ -373,12 +373,4 @@ class QlikDiscovery(DialectDiscovery):
                     self._take_in(chunk, index, item, {})
 
 
-class QlikJsonReader(DialectReader):
-    dialect = QlikJson
-
-
-class QlikJsonDiscovery(QlikDiscovery):
-    dialect = QlikJson
-
-
-READ_SIDES = {"qlik_json": ReadSupport(QlikJsonReader, QlikJsonDiscovery)}
+READ_SIDES = {"qlik_json": dialect_input(QlikJson, discovery=QlikDiscovery, router=None)}

@@ -22,14 +22,13 @@ from msgspec import Raw
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import WriterSettings
-from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, Spans
+from ggfmt.formats.api.reading import Chunk, Event, Layout, Spans
 from ggfmt.formats.avro import confluent, containers
 from ggfmt.formats.avro.programs import program
 from ggfmt.formats.avro.schemas import DECODE_ERRORS, without_logical_types
 from ggfmt.formats.connect.avro import connect_schema
 from ggfmt.formats.records.batching import BATCH_ROWS
 from ggfmt.formats.records.dialect import Dialect, classify_records
-from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.framed_dumps import framed_chunks
 from ggfmt.formats.records.reader import DialectReader
 from ggfmt.java.numbers import NOT_FINITE_TEXTS, float_text
@@ -108,6 +107,7 @@ class ConnectAvro(Dialect):
     """Base of dialects in Avro, before the dialect of the same records in JSON."""
 
     options_type: ClassVar[type[Any]]  # of FramedOptions, with `as_in_json`
+    reads_text = False
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         options = source.options or self.options_type()
@@ -116,6 +116,18 @@ class ConnectAvro(Dialect):
         self._numbered: dict[int, _Plan | Diagnostic] = {}
         self._headed: dict[bytes, _Plan | Diagnostic] = {}
         self._numbered_here: list[Raw] = []  # the schemas, by their numbers in `_Plan.head`
+
+    @classmethod
+    def sniff_file(cls, head: bytes) -> str | None:
+        if not head.startswith(containers.MAGIC):
+            return None
+        try:
+            schema = containers.read_header(head).schema
+        except containers.CorruptContainerError:
+            return None
+        fields = schema.get("fields") if isinstance(schema, dict) else None
+        names = {field.get("name") for field in fields or () if isinstance(field, dict)}
+        return cls.sniff_fields(names, isinstance(schema, dict) and "connect.name" in schema)
 
     @staticmethod
     @abstractmethod
@@ -341,7 +353,6 @@ _FLOATS: dict[str, ToJson] = {"float": _float, "double": _double}
 class ConnectAvroReader(DialectReader):
     """Reader in which one kernel converts records to JSON, and another one scans this JSON."""
 
-    dialect: ClassVar[Any] = ConnectAvro
     _dialect: ConnectAvro
 
     def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
@@ -358,25 +369,3 @@ class ConnectAvroReader(DialectReader):
                     yield from self.take_in_one(meaning)
             else:
                 yield from super().decode_chunk(replace(cut, data=run.text, spans=run.spans()))
-
-    @classmethod
-    def sniff(cls, head: bytes) -> str | None:
-        if not head.startswith(containers.MAGIC):
-            return None
-        try:
-            schema = containers.read_header(head).schema
-        except containers.CorruptContainerError:
-            return None
-        fields = schema.get("fields") if isinstance(schema, dict) else None
-        names = {field.get("name") for field in fields or () if isinstance(field, dict)}
-        found: str | None = cls.dialect.sniff_fields(names, isinstance(schema, dict) and "connect.name" in schema)
-        return found
-
-
-class ConnectAvroDiscovery(DialectDiscovery):
-    reads_text = False
-
-
-def connect_avro_input(dialect: type[ConnectAvro]) -> ReadSupport:
-    reader = type(f"{dialect.__name__}Reader", (ConnectAvroReader,), {"dialect": dialect})
-    return ReadSupport(reader, type(f"{dialect.__name__}Discovery", (ConnectAvroDiscovery,), {"dialect": dialect}))

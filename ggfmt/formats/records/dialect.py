@@ -43,7 +43,8 @@ from ggfmt.formats.records import roles
 from ggfmt.formats.records.members import MemberDecoder
 from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.formats.records.problems import RecordError
-from ggfmt.formats.records.scanner import ScannedBatch
+from ggfmt.formats.records.scanner import MAX_GRAMMARS, JsonScanner, OddRecord, ScannedBatch, Scanning
+from ggfmt.kernels import kernel
 from ggfmt.model.change import ImageColumn, without_empty
 from ggfmt.model.table import Catalog, Kind, TableDef
 from ggfmt.options.value_types import key_of
@@ -177,8 +178,8 @@ def stamp_text(text: str) -> str | None:
 class Dialect(ABC):
     """The record format of one system.
 
-    A subclass sets the class attributes and implements `sniff` and `changes`. One instance reads one split, and may
-    keep state from earlier records.
+    A subclass sets the class attributes and implements `changes`. `sniff` or `sniff_file` recognizes its files. One
+    instance reads one split, and may keep state from earlier records.
 
     How to decode records:
 
@@ -186,6 +187,7 @@ class Dialect(ABC):
                struct, it declares the roles of members, and the decoder skips and counts members that it does not
                declare.
     scanned    the native scanner can take records of this dialect, with the grammar from `grammar`
+    reads_text  the records in files are JSON, which the scanner of a discovery can pass over
     row_token  for the scanner: the token for the number of an operation in its record, as in `roles.Grammar`
     by_kind    conversions by kind of column; columns of other kinds contain plain texts
 
@@ -220,6 +222,7 @@ class Dialect(ABC):
     takes_message_keys  the keys of Kafka messages name the primary keys of tables
     schema_kind  the word under which the reader counts records that define a table; None: the reader does not count
                them
+    checks_definitions  the dialect finds every record that contradicts a provisional catalog, as in `Reader`
 
     State of an instance:
 
@@ -252,6 +255,8 @@ class Dialect(ABC):
     takes_message_keys: ClassVar[bool] = True
     schema_kind: ClassVar[str | None] = None
     scanned: ClassVar[bool] = False
+    reads_text: ClassVar[bool] = True
+    checks_definitions: ClassVar[bool] = False
     row_token: ClassVar[str | None] = None
     transaction_members: ClassVar[tuple[str, ...]] = ()
     transaction_tokens: ClassVar[tuple[str, ...]] = ()
@@ -352,13 +357,22 @@ class Dialect(ABC):
         """Return what a user should know about tables without a definition; empty if their values are plain."""
         return ""
 
+    @classmethod
+    def sniff_file(cls, head: bytes) -> str | None:
+        """Return why the start of a file looks like this dialect, by the first record that does; None if none does."""
+        for record in head_objects(head):
+            reason = cls.sniff(record)
+            if reason is not None:
+                return f"a record has {reason}"
+        return None
+
     @staticmethod
-    @abstractmethod
     def sniff(members: dict[str, Any]) -> str | None:
         """Return the reason why the members of a record look like this dialect, or None if they do not.
 
         The reason completes the sentence "a record has ...".
         """
+        return None
 
     @abstractmethod
     def changes(self, record: Any) -> Meaning:
@@ -559,6 +573,55 @@ def examined_one(
     return record, next(classify_records(dialect, [record], [key]))
 
 
+class DialectScanning(Scanning):
+    """A reader, a discovery or a router of the records of `dialect`, and how its scanner gets to know them.
+
+    A record that became operations says by which grammar the scanner takes others like it, and for which table.
+    """
+
+    dialect: ClassVar[type[Dialect]]
+    scanner: Any = None  # a JsonScanner, unless a format has its own
+    _dialect: Any
+    _grammar: roles.Grammar | None = None
+    _grammars_left = MAX_GRAMMARS
+
+    @abstractmethod
+    def make_scanner(self, native: Any, grammar: roles.Grammar) -> JsonScanner: ...
+
+    @abstractmethod
+    def set_aside(self) -> None:
+        """Take what the scanner holds, before another one takes its place."""
+
+    @abstractmethod
+    def bind(self, identity: bytes, odd: OddRecord) -> None:
+        """Bind the identity of a record that became operations, if the scanner can take such records."""
+
+    def start_scanner(self) -> None:
+        self._use(self._dialect.first_grammar() or roles.NO_RECORDS)
+
+    def spans(self, chunk: Chunk) -> Sequence[tuple[int, int]]:
+        return self.dialect.spans(chunk)
+
+    def examined_at(self, chunk: Chunk, start: int, end: int) -> tuple[Any, Examination]:
+        return examined_one(self._dialect, chunk, start, end)
+
+    def learn(self, odd: OddRecord) -> None:
+        """Let the scanner take records like this one from now on if it became operations, and the scanner can."""
+        is_operation = isinstance(odd.meaning, list) and odd.meaning and isinstance(odd.meaning[0], Change)
+        grammar = self._dialect.grammar(odd.record) if is_operation else None
+        if grammar is not None and grammar != self._grammar:
+            self._use(grammar)
+        elif grammar is not None and odd.identity is not None and self.scanner is not None:
+            self.bind(odd.identity, odd)
+
+    def _use(self, grammar: roles.Grammar) -> None:
+        if self._grammars_left:
+            self.set_aside()
+            self._grammar = grammar
+            self._grammars_left -= 1
+            self.scanner = kernel(lambda native: self.make_scanner(native, grammar))
+
+
 def message_keys(dialect: Dialect, chunk: Chunk) -> Iterator[bytes | None]:
     """Return the keys of the messages of a chunk in order; endlessly None for a chunk without messages."""
     if chunk.wrapped is None or not dialect.takes_message_keys:
@@ -660,12 +723,3 @@ def _malformed(record: bytes, last: bool, reason: str) -> Diagnostic | None:
     what, _, place = reason.partition(" - at ")
     where = f" at {place}" if place else ""
     return Diagnostic("GG308", f"the record has a member of the wrong type: {what[:1].lower()}{what[1:]}{where}")
-
-
-def sniff(dialect: type[Dialect], head: bytes) -> str | None:
-    """Return why the start of a file looks like the dialect, by the first record that does; None if none does."""
-    for record in head_objects(head):
-        reason = dialect.sniff(record)
-        if reason is not None:
-            return f"a record has {reason}"
-    return None

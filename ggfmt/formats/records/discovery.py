@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
@@ -28,20 +28,18 @@ from ggfmt.formats.json.shapes import (
 from ggfmt.formats.json.values import json_members
 from ggfmt.formats.records.dialect import (
     Change,
-    Dialect,
+    DialectScanning,
     Item,
     MessageKey,
     RecordSchema,
     Statement,
     classify_records,
     decode_records,
-    examined_one,
     message_keys,
 )
 from ggfmt.formats.records.problems import name_problem
-from ggfmt.formats.records.roles import ANY, BOOLEAN, INTEGER, NO_RECORDS, NULL, NUMBER, STRING, Grammar
-from ggfmt.formats.records.scanner import DEFINITIONS, MAX_GRAMMARS, JsonScanner, OddRecord, Scanning
-from ggfmt.kernels import kernel
+from ggfmt.formats.records.roles import ANY, BOOLEAN, INTEGER, NULL, NUMBER, STRING, Grammar
+from ggfmt.formats.records.scanner import DEFINITIONS, JsonScanner, OddRecord
 from ggfmt.model.table import STRING as TEXT
 from ggfmt.model.table import Catalog, Column, TableDef
 
@@ -77,13 +75,7 @@ class DialectFindings:
     all_images: bool
 
 
-class DialectDiscovery(Scanning, Discovery):
-    """`reads_text`: the records are JSON, which the scanner can pass over."""
-
-    dialect: ClassVar[type[Dialect]]
-    reads_text: ClassVar[bool] = True
-    scanner: Any = None  # a JsonScanner, unless a format has its own
-
+class DialectDiscovery(DialectScanning, Discovery):
     def __init__(self, catalog: Catalog, every_shape: bool = False, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         self._dialect = self.dialect(source, with_tokens=False)
         self._dialect.trusted = catalog.trusted
@@ -94,10 +86,8 @@ class DialectDiscovery(Scanning, Discovery):
         self._declared: dict[str, TableDef] = {}
         self._decoders: dict[str, Any] = {}
         self._findings: list[Finding] = []
-        self._grammar: Grammar | None = None
-        self._grammars_left = MAX_GRAMMARS
-        if self.dialect.scanned and self.reads_text:
-            self._use_scanner(self._dialect.first_grammar() or NO_RECORDS)
+        if self.dialect.scanned and self.dialect.reads_text:
+            self.start_scanner()
 
     @classmethod
     def caution(cls, source: WriterSettings) -> str:
@@ -115,24 +105,15 @@ class DialectDiscovery(Scanning, Discovery):
             for item in odd.meaning if isinstance(odd.meaning, list) else ():
                 self._take_in(odd.chunk, odd.number, item, undescribed, odd.start)
             self._look_at_all(undescribed)
-            if isinstance(odd.meaning, list) and odd.meaning and isinstance(odd.meaning[0], Change):
-                self.learn(odd)
-
-    def spans(self, chunk: Chunk) -> Sequence[tuple[int, int]]:
-        return self.dialect.spans(chunk)
-
-    def examined_at(self, chunk: Chunk, start: int, end: int) -> tuple[Any, Any]:
-        return examined_one(self._dialect, chunk, start, end)
+            self.learn(odd)
 
     # The scanner passes over all records that are known to show nothing new.
 
-    def _use_scanner(self, grammar: Grammar) -> None:
+    def make_scanner(self, native: Any, grammar: Grammar) -> JsonScanner:
+        return JsonScanner(native, grammar, False, False, False, DEFINITIONS)
+
+    def set_aside(self) -> None:
         self._take_pairs()
-        self._grammar = grammar
-        self.scanner = None
-        if self._grammars_left:
-            self._grammars_left -= 1
-            self.scanner = kernel(lambda native: JsonScanner(native, grammar, False, False, False, DEFINITIONS))
 
     def _take_pairs(self, *tables: str) -> None:
         """Take the pairs of columns of tables, by default of all, from the scanner."""
@@ -141,22 +122,13 @@ class DialectDiscovery(Scanning, Discovery):
                 if name in self._known:
                     self._known[name].pairs.update(dict.fromkeys(self.scanner.take_pairs(name)))
 
-    def learn(self, odd: OddRecord) -> None:
-        """Let the scanner pass over records like this one, which became operations, from now on if it can."""
-        grammar = self._dialect.grammar(odd.record)
-        if grammar is not None and grammar != self._grammar:
-            self._use_scanner(grammar)
-        elif grammar is not None and odd.identity is not None:
-            self._bind(odd.identity, odd.meaning[0])
-
-    def _bind(self, identity: bytes, change: Change) -> None:
+    def bind(self, identity: bytes, odd: OddRecord) -> None:
         """Pass over later records of an identity, if their images show nothing new of the table. Images of records that
         describe the table show nothing.
         """
+        change = odd.meaning[0]
         name = change.table
         known = self._known.get(name)
-        if self.scanner is None:
-            return
         if change.record_schema is not None or (known is not None and known.declared):
             if not self.scanner.bind_alias(identity, _described(name)):
                 self.scanner.bind(identity, TableDef(_described(name), ()))

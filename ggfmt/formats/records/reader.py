@@ -6,10 +6,10 @@ until it has enough for a batch, or until a definition changes.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
@@ -32,26 +32,25 @@ from ggfmt.formats.json import dumps
 from ggfmt.formats.json import files as json_files
 from ggfmt.formats.json.shapes import Undescribed, Unexplained, follow, wider
 from ggfmt.formats.json.values import json_members
-from ggfmt.formats.records.batching import BatchingReader, HeldTable, Spans, Wrong
+from ggfmt.formats.records.batching import BatchingReader, HeldTable, Wrong
 from ggfmt.formats.records.dialect import (
     Change,
     Convert,
     Dialect,
+    DialectScanning,
     Examination,
-    Item,
     RecordSchema,
     Statement,
     classify_records,
     decode_records,
     examined_one,
     message_keys,
-    sniff,
 )
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.duplicates import rows_with_columns_twice
 from ggfmt.formats.records.problems import avro_json, contradictions, name_problem, unexplained_object
-from ggfmt.formats.records.roles import BOOLEAN, INTEGER, NO_RECORDS, NULL, NUMBER, STRING, Grammar
-from ggfmt.formats.records.routing import router_of
+from ggfmt.formats.records.roles import BOOLEAN, INTEGER, NULL, NUMBER, STRING, Grammar
+from ggfmt.formats.records.routing import DialectRouter
 from ggfmt.formats.records.rows import (
     JsonRows,
     Rows,
@@ -63,16 +62,13 @@ from ggfmt.formats.records.rows import (
     may_have_objects,
 )
 from ggfmt.formats.records.scanner import (
-    MAX_GRAMMARS,
     JsonScanner,
     OddRecord,
     ScannedBatch,
-    Scanning,
     absent_columns,
     key_updates,
 )
 from ggfmt.java.text import visible
-from ggfmt.kernels import kernel
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Catalog, Column, Kind, TableDef
 
@@ -138,19 +134,14 @@ class DialectTable(HeldTable):
     rows: Rows | None = None
 
 
-class DialectReader(BatchingReader[DialectTable], Scanning):
+class DialectReader(BatchingReader[DialectTable], DialectScanning):
     """The reader of the records of `dialect`.
 
     The scanner takes regular records, and the exact reader takes odd ones. The reader buffers the operations of both,
     and merges them into one batch in the order of the records. While many records are odd, the exact reader takes all.
     """
 
-    dialect: ClassVar[type[Dialect]]
-    scanner: Any = None  # a JsonScanner, unless a format has its own
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        cls.transaction_tokens = cls.dialect.transaction_tokens
+    scanner: Any = None
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
@@ -160,25 +151,19 @@ class DialectReader(BatchingReader[DialectTable], Scanning):
         self._dialect.catalog = catalog
         self.members = self._dialect.members
         self._twice: set[int] = set()  # rows of the current batch with a column twice in an image
-        self._grammar = self._dialect.first_grammar()
-        self._grammars_left = MAX_GRAMMARS
         self._placed: tuple[ScannedBatch | None, Any] = None, None
         self._made_of: tuple[Chunk, int] | None = None  # what JSON was made of, and the ordinal of its first record
         if self.dialect.scanned:
-            self.scanner = self._make_scanner(self._grammar or NO_RECORDS)
+            self.start_scanner()
 
-    def _make_scanner(self, grammar: Grammar) -> JsonScanner | None:
-        asked = self.projection
-        of_keys, shows_rows = asked.row_only and asked.key_updates, self.dialect.shows_rows
-        return kernel(
-            lambda native: JsonScanner(
-                native, grammar, asked.row_only, of_keys, self.reads_tokens, shows_rows=shows_rows
-            )
-        )
+    def make_scanner(self, native: Any, grammar: Grammar) -> JsonScanner:
+        rows = self.projection.row_only
+        of_keys, shows_rows = rows and self.projection.key_updates, self.dialect.shows_rows
+        return JsonScanner(native, grammar, rows, of_keys, self.reads_tokens, shows_rows=shows_rows)
 
     @classmethod
     def sniff(cls, head: bytes) -> str | None:
-        return sniff(cls.dialect, head)
+        return cls.dialect.sniff_file(head)
 
     @classmethod
     def layout(cls, head: bytes, whole: bool, source: WriterSettings = DEFAULT_SETTINGS) -> Layout:
@@ -190,8 +175,7 @@ class DialectReader(BatchingReader[DialectTable], Scanning):
 
     unwrapped = staticmethod(dumps.unwrapped)
 
-    def spans(self, chunk: Chunk) -> Spans:
-        return self.dialect.spans(chunk)
+    spans = DialectScanning.spans
 
     def starts_of_lines(self, chunk: Chunk, count: int) -> pa.Int64Array | None:
         return json_files.starts_of_lines(chunk, count) if self.dialect.spans is Dialect.spans else None
@@ -206,8 +190,7 @@ class DialectReader(BatchingReader[DialectTable], Scanning):
             self._made_of = None if made is chunk else (chunk, self.ordinal)
             for odd in self.odd_records(made):
                 yield from self.take_in_one(odd.meaning)
-                if isinstance(odd.meaning, list) and odd.meaning and isinstance(odd.meaning[0], Change):
-                    self.learn(odd)
+                self.learn(odd)
 
     def _take_in_exactly(self, chunk: Chunk) -> Iterator[Event]:
         cut, records = decode_records(self._dialect, chunk)
@@ -258,18 +241,6 @@ class DialectReader(BatchingReader[DialectTable], Scanning):
 
     # The scanner
 
-    def learn(self, odd: OddRecord) -> None:
-        """Let the scanner take records like this one, which became operations, from now on if it can."""
-        grammar = self._dialect.grammar(odd.record)
-        if grammar is not None and grammar == self._grammar:
-            if odd.identity is not None:
-                self._bind(odd.identity, odd.meaning, odd.record)
-        elif grammar is not None and self._grammars_left:
-            self.set_aside()
-            self._grammar = grammar
-            self._grammars_left -= 1
-            self.scanner = self._make_scanner(grammar)
-
     def know(self, identity: bytes) -> bool:
         definition = self._dialect.identified(identity)
         if definition is None:
@@ -293,13 +264,10 @@ class DialectReader(BatchingReader[DialectTable], Scanning):
         message = self.message(ordinal) if self.dialect.takes_message_keys else None
         return message and message.key
 
-    def _bind(self, identity: bytes, items: Sequence[Item], record: Any) -> None:
-        """Bind the identity of a record that became these items if the scanner can take such records."""
-        assert self.scanner is not None
-        first = items[0]
-        assert isinstance(first, Change)
+    def bind(self, identity: bytes, odd: OddRecord) -> None:
+        first = odd.meaning[0]
         table = self.tables.get(first.table)
-        for item in items:
+        for item in odd.meaning:
             if table is None or not isinstance(item, Change) or item.table != first.table:
                 return
             if item.record_schema is not table.record_schema:
@@ -310,7 +278,7 @@ class DialectReader(BatchingReader[DialectTable], Scanning):
             return
         if any(name == first.table and definition.not_in_key(keys) for name, keys in self._dialect.key_counts):
             return  # the exact reader must count the operations with a key that is not in the columns
-        self._bind_table(identity, definition, self._dialect.states(record, definition))
+        self._bind_table(identity, definition, self._dialect.states(odd.record, definition))
 
     def _bind_table(self, identity: bytes, definition: TableDef, states: bytes | None) -> bool:
         """Bind an identity to a table in the scanner; return False if the scanner cannot take its records."""
@@ -628,7 +596,23 @@ class DialectReader(BatchingReader[DialectTable], Scanning):
         return dict.fromkeys(non_null_values(pc.indices_nonzero(rows)), problem)
 
 
-def dialect_input(dialect: type[Dialect]) -> ReadSupport:
-    reader = type(f"{dialect.__name__}Reader", (DialectReader,), {"dialect": dialect})
-    discovery = type(f"{dialect.__name__}Discovery", (DialectDiscovery,), {"dialect": dialect})
-    return ReadSupport(reader, discovery, router_of(dialect))
+def dialect_input(
+    dialect: type[Dialect],
+    reader: type[DialectReader] = DialectReader,
+    discovery: type[DialectDiscovery] = DialectDiscovery,
+    router: type[DialectRouter] | None = DialectRouter,
+    other: Callable[[WriterSettings], ReadSupport | None] = lambda source: None,
+) -> ReadSupport:
+    """Return the readers of a dialect, made of the classes that all dialects share, or of classes that extend them."""
+
+    def made(base: type[Any], word: str, **attributes: Any) -> type[Any]:
+        return type(f"{dialect.__name__}{word}", (base,), {"dialect": dialect, **attributes})
+
+    reads = made(
+        reader,
+        "Reader",
+        transaction_tokens=dialect.transaction_tokens,
+        checks_definitions=dialect.checks_definitions,
+    )
+    routes = None if router is None else made(router, "Router")
+    return ReadSupport(reads, made(discovery, "Discovery"), routes, other)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -15,7 +14,7 @@ from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.reading import EVERY_TABLE_OF, Chunk, Routed, Router, Unroutable
 from ggfmt.formats.records.dialect import (
     Change,
-    Dialect,
+    DialectScanning,
     Examination,
     RecordSchema,
     classify_records,
@@ -23,28 +22,29 @@ from ggfmt.formats.records.dialect import (
     examined_one,
     message_keys,
 )
-from ggfmt.formats.records.roles import NO_RECORDS, Grammar
-from ggfmt.formats.records.scanner import DEFINITIONS, MAX_GRAMMARS, JsonScanner, OddRecord, Scanning
-from ggfmt.kernels import kernel
+from ggfmt.formats.records.roles import Grammar
+from ggfmt.formats.records.scanner import DEFINITIONS, JsonScanner, OddRecord
 from ggfmt.model.table import Catalog, TableDef
 
 
-class DialectRouter(Scanning, Router):
+class DialectRouter(DialectScanning, Router):
     """The scanner finds the table of records whose identity it knows; other records are decoded."""
 
-    dialect: ClassVar[type[Dialect]]
     depends_on_facts: ClassVar[bool] = True  # while a dialect lacks facts, it does not know the tables of records
-    scanner: Any = None
 
     def __init__(self, catalog: Catalog, source: WriterSettings) -> None:
         super().__init__(catalog, source)
         self._dialect = self.dialect(source, with_tokens=False)
         self._dialect.trusted = catalog.trusted
-        self._grammar: Grammar | None = None
-        self._grammars_left = MAX_GRAMMARS
-        self.bound = array("q", [0])  # the number of the table, by its number in the notes of the scanner
+        self.set_aside()
         if self.dialect.scanned:
-            self._use_scanner(self._dialect.first_grammar() or NO_RECORDS)
+            self.start_scanner()
+
+    def make_scanner(self, native: Any, grammar: Grammar) -> JsonScanner:
+        return JsonScanner(native, grammar, False, False, False, DEFINITIONS, routes=True)
+
+    def set_aside(self) -> None:
+        self.bound = array("q", [0])  # the number of the table, by its number in the notes of the scanner
 
     def route(self, chunk: Chunk) -> Routed:
         """Raises: Unroutable if a record has several tables, or its table depends on other records."""
@@ -81,9 +81,6 @@ class DialectRouter(Scanning, Router):
             records = replace(records, data=records.data + b"\n")  # the line of another file may follow
         return Routed(records, starts, (), tables, self._is_cut)
 
-    def spans(self, chunk: Chunk) -> Sequence[tuple[int, int]]:
-        return self.dialect.spans(chunk)
-
     def settled(self, chunk: Chunk) -> Chunk:
         self._cut = super().settled(chunk)
         return self._cut
@@ -115,28 +112,7 @@ class DialectRouter(Scanning, Router):
             raise Unroutable
         return self.number(tables.pop() if tables else "")
 
-    def _use_scanner(self, grammar: Grammar) -> None:
-        self._grammar = grammar
-        self.bound = array("q", [0])
-        self.scanner = None
-        if self._grammars_left:
-            self._grammars_left -= 1
-            self.scanner = kernel(
-                lambda native: JsonScanner(native, grammar, False, False, False, DEFINITIONS, routes=True)
-            )
-
-    def learn(self, odd: OddRecord) -> None:
-        """Let the scanner find the table of records like this one, which became operations, from now on if it can."""
-        if not isinstance(odd.meaning, list) or not odd.meaning or not isinstance(odd.meaning[0], Change):
-            return
-        grammar = self._dialect.grammar(odd.record)
-        if grammar is not None and grammar != self._grammar:
-            self._use_scanner(grammar)
-        elif grammar is not None and odd.identity is not None and self.scanner is not None:
-            name = odd.meaning[0].table
-            if not self.scanner.bind_alias(odd.identity, name) and self.scanner.bind(odd.identity, TableDef(name, ())):
-                self.bound.append(self.number(name))
-
-
-def router_of(dialect: type[Dialect]) -> type[Router]:
-    return type(f"{dialect.__name__}Router", (DialectRouter,), {"dialect": dialect})
+    def bind(self, identity: bytes, odd: OddRecord) -> None:
+        name = odd.meaning[0].table
+        if not self.scanner.bind_alias(identity, name) and self.scanner.bind(identity, TableDef(name, ())):
+            self.bound.append(self.number(name))

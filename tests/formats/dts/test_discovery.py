@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scanners import without_kernels
 from strategies import examples
 
+from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import DEFAULT_SETTINGS
 from ggfmt.formats.dts import decode
-from ggfmt.formats.dts.read import DtsDiscovery, DtsReader
 from ggfmt.model.table import Catalog
 
 NUMBERS = st.sampled_from([253, 252, 8, 4000])  # a text, bytes, an integer, and an unknown one
@@ -69,9 +69,11 @@ def test_few_records_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_file_beside_a_file_of_keys_has_definitions_too() -> None:
     data = file(record("INSERT", None, [integer("1"), text(b"a")], {"x": 8, "y": 253}, "MySQL"))
-    layout = replace(DtsReader.layout(data, True, DEFAULT_SETTINGS), keys=("x",))
-    discovery = DtsDiscovery(Catalog(), True)
-    for chunk in DtsReader.chunks(io.BytesIO(data), "a.dts", 0, None, layout):
+    side = FORMATS["dts_avro"].read_support
+    assert side.discovery is not None
+    layout = replace(side.reader.layout(data, True, DEFAULT_SETTINGS), keys=("x",))
+    discovery = side.discovery(Catalog(), True)
+    for chunk in side.reader.chunks(io.BytesIO(data), "a.dts", 0, None, layout):
         discovery.read(chunk)
-    found = DtsDiscovery.settle([discovery.findings()], Catalog(), True)
+    found = side.discovery.settle([discovery.findings()], Catalog(), True)
     assert [event.table.column_names for event in found.events] == [("x", "y")]

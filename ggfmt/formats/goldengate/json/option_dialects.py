@@ -149,11 +149,7 @@ class JsonRow(OptionDialect):
 
 
 class JsonByOptions(OptionDialect):
-    """Dialect of the operation model, with metadata or images that depend on options."""
-
-    @staticmethod
-    def sniff(members: dict[str, Any]) -> str | None:
-        return None  # the user has to give the writer's options
+    """Dialect of the operation model, with metadata or images that depend on options, which the user has to give."""
 
     def images(self, op: str, members: _Members) -> _Images:
         options: JsonOptions = self.options

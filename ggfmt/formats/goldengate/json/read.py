@@ -20,7 +20,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import WriterSettings
-from ggfmt.formats.api.reading import ReadSupport, UnknownTable
+from ggfmt.formats.api.reading import UnknownTable
 from ggfmt.formats.goldengate import records
 from ggfmt.formats.goldengate.json.option_dialects import READ_SIDE, by_options
 from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS
@@ -29,12 +29,10 @@ from ggfmt.formats.json.shapes import JSON_TYPES, SQL_TYPES, UNKNOWN
 from ggfmt.formats.json.values import decode, json_kind, json_name, json_text, raw_members
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema, non_null, without_empty_images
-from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.members import MemberDecoder
 from ggfmt.formats.records.problems import legal_values, name_problem
-from ggfmt.formats.records.reader import DialectReader
+from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.roles import Grammar
-from ggfmt.formats.records.routing import router_of
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import STRING, Catalog, SqlType, TableDef
 
@@ -100,6 +98,7 @@ class OperationJson(Dialect):
     takes_message_keys = False
     schema_kind = "object metadata"
     scanned = True
+    checks_definitions = True
     transaction_tokens = TRANSACTION_TOKENS
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
@@ -107,10 +106,10 @@ class OperationJson(Dialect):
         self._checks: dict[str, tuple[TableDef, dict[str, tuple[int, frozenset[type]]]]] = {}
         self._named_twice = False
 
-    @staticmethod
-    def sniff(members: dict[str, Any]) -> str | None:
-        # The reader looks at the whole head: the first operation distinguishes this format from Data Streams.
-        return None
+    @classmethod
+    def sniff_file(cls, head: bytes) -> str | None:
+        writer = records.origin(head)
+        return None if writer is None or writer[0] else writer[1]
 
     @cached_property
     def decoder(self) -> OperationDecoder:
@@ -313,21 +312,4 @@ def _classes(kind: SqlType) -> frozenset[type]:
     )
 
 
-class JsonReader(DialectReader):
-    dialect = OperationJson
-    checks_definitions = True
-
-    @classmethod
-    def sniff(cls, head: bytes) -> str | None:
-        writer = records.origin(head)
-        return None if writer is None or writer[0] else writer[1]
-
-
-class JsonDiscovery(DialectDiscovery):
-    dialect = OperationJson
-
-
-READ_SIDES = {
-    "json": ReadSupport(JsonReader, JsonDiscovery, router_of(OperationJson), by_options),
-    "json_row": READ_SIDE,
-}
+READ_SIDES = {"json": dialect_input(OperationJson, other=by_options), "json_row": READ_SIDE}

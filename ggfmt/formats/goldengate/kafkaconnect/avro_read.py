@@ -9,7 +9,8 @@ from msgspec import Raw
 
 from ggfmt.formats.goldengate.kafkaconnect import KafkaConnectAvroOptions
 from ggfmt.formats.goldengate.kafkaconnect.read import ConnectSchema, KafkaConnect
-from ggfmt.formats.records.connect_avro import ConnectAvro, connect_avro_input
+from ggfmt.formats.records.connect_avro import ConnectAvro, ConnectAvroReader
+from ggfmt.formats.records.reader import dialect_input
 
 
 class KafkaConnectAvro(ConnectAvro, KafkaConnect):
@@ -29,4 +30,4 @@ class KafkaConnectAvro(ConnectAvro, KafkaConnect):
         return super()._schema(self.words(data))
 
 
-READ_SIDES = {"kafkaconnect_avro": connect_avro_input(KafkaConnectAvro)}
+READ_SIDES = {"kafkaconnect_avro": dialect_input(KafkaConnectAvro, ConnectAvroReader, router=None)}

@@ -6,7 +6,6 @@ It also accepts records of the JSON formatter: operation types of one letter, an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Annotated, Any
 
@@ -23,7 +22,7 @@ from ggfmt.formats.records import roles
 from ggfmt.formats.records.declared import DeclaredDialect, Images
 from ggfmt.formats.records.dialect import ABSENT, Meaning, non_null, without_empty_images
 from ggfmt.formats.records.problems import RecordError, decoded, missing_member_error
-from ggfmt.formats.records.reader import DialectReader, dialect_input
+from ggfmt.formats.records.reader import dialect_input
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import TableDef
 
@@ -78,9 +77,10 @@ class Streams(DeclaredDialect):
         grammar = None if record.specversion is not None else super().grammar(record)
         return None if grammar is None else grammar._replace(ops=self._ops)
 
-    @staticmethod
-    def sniff(members: dict[str, Any]) -> str | None:
-        return None  # the reader looks at the whole head: the first operation decides between this format and `json`
+    @classmethod
+    def sniff_file(cls, head: bytes) -> str | None:
+        writer = records.origin(head)
+        return writer[1] if writer is not None and writer[0] else None
 
     def changes(self, record: StreamRecord) -> Meaning:
         if record.specversion is not None:
@@ -143,13 +143,4 @@ def _texts(tokens: Raw) -> dict[str, str]:
     return {name: json_text(value) for name, value in raw_members(tokens).items()}
 
 
-class StreamsReader(DialectReader):
-    dialect = Streams
-
-    @classmethod
-    def sniff(cls, head: bytes) -> str | None:
-        writer = records.origin(head)
-        return writer[1] if writer is not None and writer[0] else None
-
-
-READ_SIDES = {"goldengate_streams_json": replace(dialect_input(Streams), reader=StreamsReader)}
+READ_SIDES = {"goldengate_streams_json": dialect_input(Streams)}

@@ -12,10 +12,10 @@ from itertools import pairwise
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from reading import JsonDiscovery, JsonReader
 from strategies import examples, names
 
 from ggfmt.formats.api.reading import Chunk, DiscoveryResult, Layout, SchemaChange
-from ggfmt.formats.goldengate.json.read import JsonDiscovery, JsonReader
 from ggfmt.formats.json.shapes import ColumnOrder
 from ggfmt.model.table import STRING, Catalog, Column, Kind, SqlType, TableDef
 

@@ -15,7 +15,7 @@ from contract.json import as_written, line
 from hypothesis import example, given
 from hypothesis import strategies as st
 from oracle import PlainOperation, PlainTable
-from reading import chunk_size, layout_of, read, read_in_splits
+from reading import JsonReader, chunk_size, layout_of, read, read_in_splits
 from runs import JSON_LINES, content, metadata, operation, run_ggfmt, snapshot, write_lines
 from strategies import Changes, changes, examples, json_numbers, make_batch, names, table_def, texts
 
@@ -24,7 +24,6 @@ from ggfmt.columnar.metadata import Clock
 from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.reading import Layout
 from ggfmt.formats.goldengate.json import JsonOptions
-from ggfmt.formats.goldengate.json.read import JsonReader
 from ggfmt.formats.goldengate.json.write import JsonFormatter
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 

@@ -10,13 +10,13 @@ import pytest
 from contract.streams import AT, ROW, TYPES, message
 from dialects import lines, read, told, transactions_of, written
 from oracle import PlainColumn, PlainOperation, PlainTable
+from reading import JsonReader
 from runs import content, metadata, output_files, run_ggfmt, write_lines
 from strategies import Changes
 
 from ggfmt.diagnostics.diagnostic import UsageError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context
-from ggfmt.formats.goldengate.json.read import JsonReader
 from ggfmt.formats.goldengate.streams import StreamsOptions
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Column, Kind, SqlType
