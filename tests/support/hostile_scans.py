@@ -26,7 +26,7 @@ from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context
 from ggfmt.formats.goldengate.delimited import DelimitedOptions
 from ggfmt.formats.goldengate.delimited.read import line_scanner
-from ggfmt.formats.records.scanner import ScannedBatch
+from ggfmt.formats.records.scanner import SourceBatch
 from ggfmt.kernels import native
 from ggfmt.model.table import Column, TableDef
 
@@ -40,10 +40,10 @@ def cut(draw: Random, data: bytes) -> bytes:
 
 def take(scanner: Any, number: int, tokens: bool) -> int:
     """How many operations a table had, which are checked."""
-    return checked(ScannedBatch.of(scanner.take(number), tokens)) if scanner.rows(number) else 0
+    return checked(SourceBatch.of(scanner.take(number), tokens)) if scanner.rows(number) else 0
 
 
-def checked(scanned: ScannedBatch) -> int:
+def checked(scanned: SourceBatch) -> int:
     """How many operations there are; an error if what is held of them is not as Arrow wants it."""
     for column in (*scanned.before, *scanned.after, *scanned.slots):
         column.values.validate(full=True)

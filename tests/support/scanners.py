@@ -9,7 +9,7 @@ from typing import Any
 from unittest.mock import patch
 
 from ggfmt import kernels
-from ggfmt.formats.records.scanner import ScannedBatch
+from ggfmt.formats.records.scanner import SourceBatch
 
 
 @dataclass
@@ -20,14 +20,14 @@ class Taken:
 @contextmanager
 def operations_taken() -> Iterator[Taken]:
     """Counts the operations that scanners take."""
-    taken, of = Taken(), ScannedBatch.of
+    taken, of = Taken(), SourceBatch.of
 
-    def counted(*given: Any) -> ScannedBatch:
+    def counted(*given: Any) -> SourceBatch:
         scanned = of(*given)
         taken.operations += len(scanned)
         return scanned
 
-    with patch.object(ScannedBatch, "of", counted):
+    with patch.object(SourceBatch, "of", counted):
         yield taken
 
 

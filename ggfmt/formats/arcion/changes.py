@@ -15,7 +15,7 @@ from ggfmt.formats.arcion.cursor import place_of
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, RecordSchema
 from ggfmt.formats.records.problems import MAX_SHOWN, RecordError, missing_member_error, no_op
-from ggfmt.formats.records.scanner import ScannedBatch
+from ggfmt.formats.records.scanner import SourceBatch
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Column, TableDef
 
@@ -98,7 +98,7 @@ class ArcionDialect(Dialect):
         micros, position, tokens = place_of(cursor, counts)
         return Change(table, op, micros, position, *images, tokens if self.with_tokens else {}, record_schema)
 
-    def positions(self, scanned: ScannedBatch) -> pa.StringArray:
+    def positions(self, scanned: SourceBatch) -> pa.StringArray:
         log, position = scanned.values("log"), scanned.values("position")
         return pc.coalesce(pc.binary_join_element_wise(log, position, ":"), position)
 

@@ -37,7 +37,7 @@ from ggfmt.formats.records.dialect import ABSENT, Change, Meaning, non_null
 from ggfmt.formats.records.members import KeepingDecoder
 from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.formats.records.scanner import NOT_NAMED, ScannedBatch
+from ggfmt.formats.records.scanner import NOT_NAMED, SourceBatch
 from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import TableDef, join_name
 
@@ -119,7 +119,7 @@ class Arcion(ArcionDialect):
             return None
         return bytes(int(states[name] or 0) if name in states else NOT_NAMED for name in table.column_names)
 
-    def decode_scanned(self, scanned: ScannedBatch) -> ScannedBatch:
+    def decode_scanned(self, scanned: SourceBatch) -> SourceBatch:
         null = self.options.null_literal
         before, after = (
             tuple(_column_with_nulls(column, null) for column in columns) for columns in (scanned.before, scanned.after)

@@ -41,7 +41,7 @@ from ggfmt.formats.records.dialect import (
 from ggfmt.formats.records.members import KeepingDecoder
 from ggfmt.formats.records.problems import RecordError, decoded
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.formats.records.scanner import ScannedBatch
+from ggfmt.formats.records.scanner import SourceBatch
 from ggfmt.formats.records.statements import Effect, Name, What, effects_of, statement, unquoted
 from ggfmt.model.table import Column, Kind, TableDef
 
@@ -285,14 +285,14 @@ class Debezium(Dialect):
             return self.make_grammar(DebeziumRecord, conditions, notes, inherited=False)
         return self.make_grammar(Envelope, conditions, notes[:1])
 
-    def positions(self, scanned: ScannedBatch) -> pa.StringArray:
+    def positions(self, scanned: SourceBatch) -> pa.StringArray:
         own = scanned.slots[scanned.places["position"]]
         if own.present is None:
             return own.values
         positions = super().positions(scanned)  # a null `position` is none
         return pc.if_else(own.present, own.values, positions) if own.present.true_count else positions
 
-    def transactions(self, scanned: ScannedBatch) -> pa.StringArray | None:
+    def transactions(self, scanned: SourceBatch) -> pa.StringArray | None:
         ids = super().transactions(scanned)
         return ids if ids is None or not ids.null_count else pc.coalesce(ids, sources.commits(scanned))
 

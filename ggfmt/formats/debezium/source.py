@@ -30,7 +30,7 @@ from ggfmt.formats.records import roles
 from ggfmt.formats.records.declared import Members, text_of
 from ggfmt.formats.records.dialect import ABSENT, non_null
 from ggfmt.formats.records.problems import RecordError, decoded
-from ggfmt.formats.records.scanner import ScannedBatch
+from ggfmt.formats.records.scanner import SourceBatch
 from ggfmt.model.table import join_name
 
 DATABASE_IS_TOKEN = "database is token"  # the condition that the table's name does not include the database
@@ -236,6 +236,6 @@ def is_scannable(source: Raw) -> bool:
     return members.get("connector") != OWN or members.get("name") in (OWN, None)
 
 
-def commits(scanned: ScannedBatch) -> pa.StringArray:
+def commits(scanned: SourceBatch) -> pa.StringArray:
     """Return what stands for the transactions of scanned changes that have no id."""
     return narrow(pc.extract_regex(scanned.values("sequence"), _COMMIT).flatten()[0], pa.StringArray)

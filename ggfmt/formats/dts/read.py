@@ -36,7 +36,7 @@ from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error
 from ggfmt.formats.records.reader import DialectReader, DialectTable, dialect_input
 from ggfmt.formats.records.routing import DialectRouter
-from ggfmt.formats.records.scanner import OddRecord, ScannedBatch, Scanner, places_of
+from ggfmt.formats.records.scanner import OddRecord, Scanner, SourceBatch, places_of
 from ggfmt.formats.records.statements import effects_of, statement
 from ggfmt.java.numbers import NOT_FINITE_TEXTS
 from ggfmt.kernels import kernel
@@ -568,7 +568,7 @@ class DtsReader(DtsScanning, DialectReader):
             table = self._dialect.table_of(held.record_schema)
             self.scanner.bind(identity, held.definition, table, table.kinds)
 
-    def scanned_columns(self, table: DialectTable, scanned: ScannedBatch) -> ChangeBatch:
+    def scanned_columns(self, table: DialectTable, scanned: SourceBatch) -> ChangeBatch:
         asked, key_update = self.projection, None
         if asked.row_only and asked.key_updates:
             keys = tuple(scanned.before[place] for place in table.definition.key_indices)

@@ -18,7 +18,7 @@ from ggfmt.formats.json.values import raw_text
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Dialect, non_null
 from ggfmt.formats.records.problems import RecordError, decoded
-from ggfmt.formats.records.scanner import ScannedBatch, is_plain
+from ggfmt.formats.records.scanner import SourceBatch, is_plain
 from ggfmt.model.change import Image, ImageColumn, OpType
 from ggfmt.model.table import Catalog, TableDef
 
@@ -130,7 +130,7 @@ class Metadata:
         single = dict(places.single) if both_tokens or places.tokens is None else {}
         return [_member(place, name, places, with_key, single.get(place)) for place, name in enumerate(names)]
 
-    def column(self, scanned: ScannedBatch, place: int | None) -> pa.StringArray:
+    def column(self, scanned: SourceBatch, place: int | None) -> pa.StringArray:
         """Return the texts of a member of scanned operations; null if messages do not have it."""
         return pa.nulls(len(scanned), pa.string()) if place is None else scanned.values(self.names[place])
 
@@ -162,8 +162,8 @@ class MetadataDialect(Dialect):
     scanned = True
     scanned_metadata: Metadata
 
-    def times(self, scanned: ScannedBatch) -> pa.StringArray:
+    def times(self, scanned: SourceBatch) -> pa.StringArray:
         return self.scanned_metadata.column(scanned, self.scanned_metadata.roles.op_ts)
 
-    def positions(self, scanned: ScannedBatch) -> pa.StringArray:
+    def positions(self, scanned: SourceBatch) -> pa.StringArray:
         return self.scanned_metadata.column(scanned, self.scanned_metadata.roles.position)

@@ -41,7 +41,7 @@ from ggfmt.formats.records.dialect import Meaning
 from ggfmt.formats.records.problems import RecordError
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.roles import Grammar
-from ggfmt.formats.records.scanner import ScannedBatch, places_of
+from ggfmt.formats.records.scanner import SourceBatch, places_of
 from ggfmt.java.numbers import NOT_FINITE_TEXTS
 from ggfmt.kernels import kernel
 from ggfmt.model.change import ImageColumn
@@ -417,7 +417,7 @@ class QlikAvro(Qlik):
         assert change is not None and change.message is not None
         return self.mask_states(change, change.message, table)
 
-    def decode_scanned(self, scanned: ScannedBatch) -> ScannedBatch:
+    def decode_scanned(self, scanned: SourceBatch) -> SourceBatch:
         return replace(
             scanned, before=tuple(map(_texts_of, scanned.before)), after=tuple(map(_texts_of, scanned.after))
         )

@@ -22,7 +22,7 @@ from ggfmt.columnar.metadata import first_token
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, KafkaMessage, Reader, Reject, SchemaChange, starts_of
-from ggfmt.formats.records.scanner import ScannedBatch, Scanner
+from ggfmt.formats.records.scanner import Scanner, SourceBatch
 from ggfmt.model.change import ChangeBatch, merge_in_order
 from ggfmt.model.table import Catalog, TableDef
 
@@ -242,7 +242,7 @@ class BatchingReader(Reader, Generic[Table]):
         """Convert the buffered operations of a table, at least one, to a batch, or return problems by row."""
         raise NotImplementedError
 
-    def scanned_columns(self, table: Table, scanned: ScannedBatch) -> ChangeBatch | Wrong:
+    def scanned_columns(self, table: Table, scanned: SourceBatch) -> ChangeBatch | Wrong:
         """Convert scanned operations to a batch, as `columns` does for exact ones. Only for readers with a scanner."""
         raise NotImplementedError
 
@@ -252,10 +252,10 @@ class BatchingReader(Reader, Generic[Table]):
         position: str | None = operation.position
         return position
 
-    def scanned_position(self, scanned: ScannedBatch, row: int) -> str | None:
+    def scanned_position(self, scanned: SourceBatch, row: int) -> str | None:
         return None
 
-    def took(self, table: Table, scanned: ScannedBatch) -> ScannedBatch:
+    def took(self, table: Table, scanned: SourceBatch) -> SourceBatch:
         """Return scanned operations without those that the exact reader must read; count their unknown members."""
         return scanned
 

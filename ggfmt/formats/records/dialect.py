@@ -43,7 +43,7 @@ from ggfmt.formats.records import roles
 from ggfmt.formats.records.members import MemberDecoder
 from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.formats.records.problems import RecordError
-from ggfmt.formats.records.scanner import MAX_GRAMMARS, JsonScanner, OddRecord, ScannedBatch, Scanning
+from ggfmt.formats.records.scanner import MAX_GRAMMARS, JsonScanner, OddRecord, Scanning, SourceBatch
 from ggfmt.kernels import kernel
 from ggfmt.model.change import ImageColumn, without_empty
 from ggfmt.model.table import Catalog, Kind, TableDef
@@ -440,7 +440,7 @@ class Dialect(ABC):
         """
         return None
 
-    def decode_scanned(self, scanned: ScannedBatch) -> ScannedBatch:
+    def decode_scanned(self, scanned: SourceBatch) -> SourceBatch:
         """Return scanned operations with the values that their texts stand for."""
         return scanned
 
@@ -448,7 +448,7 @@ class Dialect(ABC):
         """Return the tokens that all scanned operations of a table have, after all other tokens."""
         return {}
 
-    def times(self, scanned: ScannedBatch) -> pa.StringArray | pa.Int64Array:
+    def times(self, scanned: SourceBatch) -> pa.StringArray | pa.Int64Array:
         """Return `op_ts` of scanned operations: texts, or microseconds since 1970 (int64)."""
         found = [
             _times(scanned.values(name), part)
@@ -457,11 +457,11 @@ class Dialect(ABC):
         ]
         return pc.coalesce(*found) if found else pa.nulls(len(scanned), pa.string())
 
-    def positions(self, scanned: ScannedBatch) -> pa.StringArray:
+    def positions(self, scanned: SourceBatch) -> pa.StringArray:
         found = _first_texts(_joined(scanned, parts) for parts in roles.positions_of(self.record))
         return pa.nulls(len(scanned), pa.string()) if found is None else found
 
-    def transactions(self, scanned: ScannedBatch) -> pa.StringArray | None:
+    def transactions(self, scanned: SourceBatch) -> pa.StringArray | None:
         """Return the ids of the transactions of scanned operations; None if there is no member with such ids."""
         return _first_texts(scanned.values(name) for name in self.transaction_members if name in scanned.places)
 
@@ -520,7 +520,7 @@ def _times(values: pa.StringArray, part: roles.Part) -> pa.StringArray | pa.Int6
     return micros if part.zero else pc.if_else(pc.equal(micros, 0), pa.scalar(None, pa.int64()), micros)
 
 
-def _joined(scanned: ScannedBatch, parts: Sequence[tuple[str, roles.Part]]) -> pa.StringArray | None:
+def _joined(scanned: SourceBatch, parts: Sequence[tuple[str, roles.Part]]) -> pa.StringArray | None:
     """Return the texts of the slots that are parts of one position, with colons between them; None without slots."""
     texts = {name: scanned.values(name) for name, _ in parts if name in scanned.places}
     first = [texts[name] for name, part in parts if name in texts and not part.follows]

@@ -14,14 +14,13 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import StringMapArray, non_null_values
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.columns import int64s, texts, token_maps
 from ggfmt.columnar.images import (
     complete_before_images,
     fill_missing,
     nonempty_before_images,
     nulls_of_changes,
-    unless_all,
 )
 from ggfmt.columnar.metadata import with_common
 from ggfmt.columnar.timestamps import micros_text
@@ -64,12 +63,12 @@ from ggfmt.formats.records.rows import (
 from ggfmt.formats.records.scanner import (
     JsonScanner,
     OddRecord,
-    ScannedBatch,
+    SourceBatch,
     absent_columns,
     key_updates,
 )
 from ggfmt.java.text import visible
-from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
+from ggfmt.model.change import ChangeBatch, ImageColumn, OpType
 from ggfmt.model.table import Catalog, Column, Kind, TableDef
 
 # The kinds of JSON values by kind of column, for the kinds that discovery infers from images.
@@ -81,26 +80,6 @@ _TAKES = {
 _OF_ODD_SHAPES = ("GG204", "GG304", "GG305", "GG308")  # problems that a record of another encoding may have
 _ABSENT = "without a column of the table, which stays as it was; if the source omits NULL, set `absentMeans=null`"
 _TWICE = "with a column twice in an image; ggfmt uses the last value"
-
-# The parts of operations besides the values in their images: types, times, positions, tokens, existing images.
-
-
-@dataclass(frozen=True, eq=False)
-class Heads:
-    """Everything that a batch of operations needs besides the columns of its images, with one row per operation.
-
-    `tokens` is None if the reader does not need tokens. `transaction` is None if the caller did not request it, if the
-    dialect has no such ids, or if they are in tokens.
-    """
-
-    op: pa.StringArray
-    op_ts: pa.StringArray
-    position: pa.StringArray
-    has_before: pa.BooleanArray
-    has_after: pa.BooleanArray
-    ordinal: pa.Int64Array
-    tokens: StringMapArray | None
-    transaction: pa.StringArray | None = None
 
 
 def stamps(values: Sequence[str | int | None]) -> tuple[pa.StringArray, Wrong]:
@@ -151,7 +130,7 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
         self._dialect.catalog = catalog
         self.members = self._dialect.members
         self._twice: set[int] = set()  # rows of the current batch with a column twice in an image
-        self._placed: tuple[ScannedBatch | None, Any] = None, None
+        self._placed: tuple[SourceBatch | None, Any] = None, None
         self._made_of: tuple[Chunk, int] | None = None  # what JSON was made of, and the ordinal of its first record
         if self.dialect.scanned:
             self.start_scanner()
@@ -290,7 +269,7 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
             takes = [_TAKES[column.type.kind] for column in definition.columns]
         return scanner.bind(identity, definition, takes, states)
 
-    def scanned_columns(self, table: DialectTable, scanned: ScannedBatch) -> ChangeBatch | Wrong:
+    def scanned_columns(self, table: DialectTable, scanned: SourceBatch) -> ChangeBatch | Wrong:
         self._twice.clear()
         op_ts, position, wrong = self._places(scanned)
         if wrong:
@@ -307,8 +286,8 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
         if tokens is not None:
             tokens = with_common(tokens, self._dialect.common_tokens(table.definition))
         transaction = self._dialect.transactions(scanned) if asked.transactions else None
-        heads = Heads(scanned.op, op_ts, position, has_before, scanned.has_after, scanned.ordinal, tokens, transaction)
-        return self._batch(table, heads, None if asked.row_only else scanned.before, scanned.after, key_update)
+        scanned = replace(scanned, has_before=has_before, tokens=tokens)
+        return self._batch(table, scanned, op_ts, position, key_update, transaction)
 
     def _key_updates(
         self, table: DialectTable, keys: tuple[ImageColumn, ...], after: tuple[ImageColumn, ...], both: pa.BooleanArray
@@ -320,7 +299,7 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
             after = fill_missing(after, both)
         return key_updates(keys, after, table.definition)
 
-    def _places(self, scanned: ScannedBatch) -> tuple[pa.StringArray, pa.StringArray, Wrong]:
+    def _places(self, scanned: SourceBatch) -> tuple[pa.StringArray, pa.StringArray, Wrong]:
         if self._placed[0] is not scanned:
             op_ts, position = self._dialect.times(scanned), self._dialect.positions(scanned)
             op_ts, wrong = stamps_of(op_ts) if isinstance(op_ts, pa.Int64Array) else (op_ts, {})
@@ -328,7 +307,7 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
         placed: tuple[pa.StringArray, pa.StringArray, Wrong] = self._placed[1]
         return placed
 
-    def scanned_position(self, scanned: ScannedBatch, row: int) -> str | None:
+    def scanned_position(self, scanned: SourceBatch, row: int) -> str | None:
         position: str | None = self._places(scanned)[1][row].as_py()
         return position
 
@@ -336,7 +315,7 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
         yield from super().collect(table)
         self._placed = None, None
 
-    def took(self, table: DialectTable, scanned: ScannedBatch) -> ScannedBatch:
+    def took(self, table: DialectTable, scanned: SourceBatch) -> SourceBatch:
         if self.wrapped and self.dialect.takes_message_keys:
             scanned = self._with_message_keys(table, scanned)
         for place, name in self.scanner.notes:
@@ -345,7 +324,7 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
                 self.members[name] += count
         return scanned
 
-    def _with_message_keys(self, table: DialectTable, scanned: ScannedBatch) -> ScannedBatch:
+    def _with_message_keys(self, table: DialectTable, scanned: SourceBatch) -> SourceBatch:
         """Leave records whose images lack a column of the key of their message to the exact reader, which adds it."""
         absent = absent_columns(scanned, table.definition.column_names, self.projection.row_only, self._partial)
         lacking = set()
@@ -442,23 +421,26 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
         old, new = decoded[: len(ops)], decoded[len(ops) :]
         maps = token_maps(tokens) if self.reads_tokens else None
         ids = texts(transactions) if asked.transactions and self.dialect.transaction_members else None
-        heads = Heads(op, op_texts, texts(positions), has_before, has_after, int64s(table.ordinals), maps, ids)
+        key_update = None
         if not asked.row_only:
             before_columns, after_columns = self._decoded(rows, befores, old), self._decoded(rows, afters, new)
             if self.dialect.empty_old_is_none:
-                heads = replace(heads, has_before=nonempty_before_images(op, has_before, before_columns))
-            return self._batch(table, heads, before_columns, after_columns, None)
-        key_update = None
-        if asked.key_updates:
-            before, after = rows.columns(old), rows.columns(new)
-            keys = tuple(before[place] for place in table.definition.key_indices)
-            key_update = self._key_updates(table, keys, after, pc.and_(has_before, has_after))
-        images = [b if o == "D" else a for o, b, a in zip(ops, befores, afters, strict=True)]
-        chosen = [b if o == "D" else a for o, b, a in zip(ops, old, new, strict=True)]
-        columns = self._decoded(rows, images, chosen)
-        if self.dialect.shows_rows:
-            columns = nulls_of_changes(rows.columns(old), columns, pc.and_(pc.equal(op, "U"), has_before))
-        return self._batch(table, heads, None, columns, key_update)
+                has_before = nonempty_before_images(op, has_before, before_columns)
+        else:
+            if asked.key_updates:
+                before, after = rows.columns(old), rows.columns(new)
+                keys = tuple(before[place] for place in table.definition.key_indices)
+                key_update = self._key_updates(table, keys, after, pc.and_(has_before, has_after))
+            images = [b if o == "D" else a for o, b, a in zip(ops, befores, afters, strict=True)]
+            chosen = [b if o == "D" else a for o, b, a in zip(ops, old, new, strict=True)]
+            before_columns = after_columns = self._decoded(rows, images, chosen)
+            if self.dialect.shows_rows:
+                changed = pc.and_(pc.equal(op, "U"), has_before)
+                after_columns = nulls_of_changes(rows.columns(old), after_columns, changed)
+        read = SourceBatch(
+            op, before_columns, after_columns, has_before, has_after, (), maps, int64s(table.ordinals), {}
+        )
+        return self._batch(table, read, op_texts, texts(positions), key_update, ids)
 
     def _rows(self, table: DialectTable, images: Iterable[Any]) -> Rows:
         """Return the decoder of the images of a table, which are all JSON, or all dicts."""
@@ -481,51 +463,42 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
     def _batch(
         self,
         table: DialectTable,
-        heads: Heads,
-        old: tuple[ImageColumn, ...] | None,
-        new: tuple[ImageColumn, ...],
+        read: SourceBatch,
+        op_ts: pa.StringArray,
+        position: pa.StringArray,
         key_update: pa.BooleanArray | None,
+        transaction: pa.StringArray | None,
     ) -> ChangeBatch | Wrong:
-        """Return a batch of operations, or problems by row.
+        """Return the reader's batch, with the images in the encoding of the model; or problems by row.
 
-        old  the columns of before images in the encoding of the source. None for a row format: `new` then has the
-             only image of each operation that the format shows.
-        new  the columns of after images in the encoding of the source
+        A row format shows one image of each operation: `read.after`.
         """
         wrong: Wrong = {}
-        delete = pc.equal(heads.op, OpType.DELETE.value)
-        if self.dialect.shows_rows and old is not None:
-            new = nulls_of_changes(old, new, pc.and_(pc.equal(heads.op, "U"), heads.has_before))
-        if old is None:
-            columns = self._converted(table, new, delete, None, wrong)
-            before, after = Image(columns, heads.has_before), Image(columns, unless_all(heads.has_after))
+        delete = pc.equal(read.op, OpType.DELETE.value)
+        row_only, new = self.projection.row_only, read.after
+        if row_only:
+            converted_images = replace(read, after=self._converted(table, new, delete, None, wrong))
         else:
+            if self.dialect.shows_rows:
+                new = nulls_of_changes(read.before, new, pc.and_(pc.equal(read.op, "U"), read.has_before))
             whole = delete if self._partial else None
-            before_columns = self._converted(table, old, heads.has_before, whole, wrong)
-            before = Image(before_columns, unless_all(heads.has_before))
-            after = Image(self._converted(table, new, None, None, wrong), unless_all(heads.has_after))
-            if self.dialect.overlay:
-                before = complete_before_images(before, after, heads.op)
+            converted_images = replace(
+                read,
+                before=self._converted(table, read.before, read.has_before, whole, wrong),
+                after=self._converted(table, new, None, None, wrong),
+            )
         if wrong:
             return wrong
-        self._remark(table, len(heads.op))
+        batch = converted_images.batch(table.definition, op_ts, position, row_only, key_update, transaction)
+        if self.dialect.overlay and not row_only:
+            batch = replace(batch, before=complete_before_images(batch.before, batch.after, batch.op))
+        self._remark(table, len(read))
         if self.dialect.shows_rows and not self._dialect.absent_is_null:
             absent = (pc.invert(column.present) for column in new if column.present is not None)
-            lacking = pc.and_(heads.has_after, reduce(pc.or_, absent, pc.invert(heads.has_after))).true_count
+            lacking = pc.and_(read.has_after, reduce(pc.or_, absent, pc.invert(read.has_after))).true_count
             if lacking:
                 self.remarks[Remark("GG324", table.definition.full_name, _ABSENT)] += lacking
-        return ChangeBatch(
-            table.definition,
-            heads.op,
-            heads.op_ts,
-            heads.position,
-            before,
-            after,
-            heads.ordinal,
-            heads.tokens,
-            key_update,
-            heads.transaction,
-        )
+        return batch
 
     def _remark(self, table: DialectTable, operations: int) -> None:
         """Count rows with duplicate columns (GG317), and operations whose described key has unknown columns (GG211)."""

@@ -45,11 +45,11 @@ _ODD_IN_NAME = frozenset({'"', "\\", *map(chr, range(0x20))})  # a JSON string m
 
 
 @dataclass(frozen=True, eq=False)
-class ScannedBatch:
-    """n operations of a table as the kernel took them, in input order.
+class SourceBatch:
+    """n operations of a table as the source has them, in input order: from a scanner, or from the exact reader.
 
-    before, after  columns in table order, missing in an operation without the image. If the scanner takes rows only,
-                   `after` has the row, and `before` has the key columns of updates if it looks for key updates.
+    before, after  columns in table order, missing in an operation without the image. If only rows are read, `after` has
+                   the row, and `before` of a scanner has the key columns of updates if it looks for key updates.
     slots          columns in the order of the grammar's slots and notes
     tokens         None without tokens
     places         the places of slots in `slots`, by name
@@ -66,7 +66,7 @@ class ScannedBatch:
     places: Mapping[str, int]
 
     @classmethod
-    def of(cls, taken: tuple[Any, ...], with_tokens: bool, places: Mapping[str, int] | None = None) -> ScannedBatch:
+    def of(cls, taken: tuple[Any, ...], with_tokens: bool, places: Mapping[str, int] | None = None) -> SourceBatch:
         """Wrap the result of a kernel's `take` (see `_native.pyi`)."""
         rows, before, after, slots, names, values, offsets, ops, images, ordinals = taken
         bits = columns.uint8s(images, rows)
@@ -88,9 +88,9 @@ class ScannedBatch:
     def values(self, slot: str) -> pa.StringArray:
         return self.slots[self.places[slot]].values
 
-    def without(self, rows: Collection[int]) -> ScannedBatch:
+    def without(self, rows: Collection[int]) -> SourceBatch:
         kept = pa.array([row for row in range(len(self)) if row not in rows], pa.int64())
-        return ScannedBatch(
+        return SourceBatch(
             self.op.take(kept),
             tuple(column.take(kept) for column in self.before),
             tuple(column.take(kept) for column in self.after),
@@ -109,13 +109,16 @@ class ScannedBatch:
         position: pa.StringArray,
         row_only: bool,
         key_update: pa.BooleanArray | None,
+        transaction: pa.StringArray | None = None,
     ) -> ChangeBatch:
         """Make the reader's batch, of whole images or, if `row_only`, of rows."""
         columns = self.after if row_only else self.before
         before = Image(columns, self.has_before if row_only else unless_all(self.has_before))
         after = Image(self.after, unless_all(self.has_after))
         tokens, ordinal = self.tokens, self.ordinal
-        return ChangeBatch(definition, self.op, op_ts, position, before, after, ordinal, tokens, key_update)
+        return ChangeBatch(
+            definition, self.op, op_ts, position, before, after, ordinal, tokens, key_update, transaction
+        )
 
     def note(self, place: int) -> int:
         column = self.slots[place]
@@ -151,7 +154,7 @@ class ScanResult(NamedTuple):
 class Scanner:
     """A native scanner of a format, and the tables whose records it takes, by full name.
 
-    places  the places of the slots in `ScannedBatch.slots`, by name
+    places  the places of the slots in `SourceBatch.slots`, by name
     notes   the places of notes there, and the names of the members that they count
     routes  scans make no rows, and only find the table of each record
     """
@@ -211,11 +214,11 @@ class Scanner:
         """Count the operations that the scanner holds of the table with the most."""
         return int(self.native.largest())
 
-    def take(self, table: str) -> ScannedBatch | None:
+    def take(self, table: str) -> SourceBatch | None:
         """Return the operations of a table and release them; None if the scanner holds no operations of the table."""
         if not self.rows(table):
             return None
-        return ScannedBatch.of(self.native.take(self._numbers[table]), self._with_tokens, self._places)
+        return SourceBatch.of(self.native.take(self._numbers[table]), self._with_tokens, self._places)
 
 
 class JsonScanner(Scanner):
@@ -466,7 +469,7 @@ def image_rules() -> dict[bytes, tuple[int, ...]]:
 
 
 def absent_columns(
-    scanned: ScannedBatch, names: Sequence[str], row_only: bool, partial_before: bool
+    scanned: SourceBatch, names: Sequence[str], row_only: bool, partial_before: bool
 ) -> dict[int, set[str]]:
     """Return the columns that an image lacks, by row. `partial_before`: before images of updates may lack columns."""
     has_before = scanned.has_before

@@ -34,7 +34,7 @@ from ggfmt.formats.goldengate.options import op_keys, op_kinds
 from ggfmt.formats.goldengate.reading import check_operation_type, defined_table
 from ggfmt.formats.records.batching import BATCH_ROWS, BatchingReader, HeldTable, Spans
 from ggfmt.formats.records.problems import legal_values
-from ggfmt.formats.records.scanner import ScannedBatch
+from ggfmt.formats.records.scanner import SourceBatch
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, TableDef, name_of_fields
 
@@ -71,7 +71,7 @@ class AvroReader(BatchingReader[_Table]):
     def columns(self, table: _Table) -> ChangeBatch:
         return table.plan.batch(table.operations, table.ordinals, self.reads_tokens)
 
-    def scanned_columns(self, table: _Table, scanned: ScannedBatch) -> ChangeBatch:
+    def scanned_columns(self, table: _Table, scanned: SourceBatch) -> ChangeBatch:
         return scanned_batch(table.plan, scanned, self.reads_tokens)
 
     def hold_table(self, plan: Plan) -> _Table:

@@ -14,7 +14,7 @@ from ggfmt.formats.goldengate.avro.plan import Plan
 from ggfmt.formats.goldengate.avro.schema import metadata_schema
 from ggfmt.formats.goldengate.metacolumns import MetaColumn, Roles
 from ggfmt.formats.goldengate.reading import row_images, times
-from ggfmt.formats.records.scanner import ScannedBatch, Scanner
+from ggfmt.formats.records.scanner import Scanner, SourceBatch
 from ggfmt.kernels import REFUSALS, kernel
 from ggfmt.model.change import ChangeBatch, Image
 
@@ -63,7 +63,7 @@ class MessageScanner(Scanner):
             self.native.limit(self._numbers[table], rows)
 
 
-def scanned_batch(plan: Plan, taken: ScannedBatch, tokens: bool) -> ChangeBatch:
+def scanned_batch(plan: Plan, taken: SourceBatch, tokens: bool) -> ChangeBatch:
     roles = plan.roles
     key_update = None
     if plan.by_image:

@@ -29,7 +29,7 @@ from ggfmt.formats.goldengate.options import op_keys, op_kinds
 from ggfmt.formats.goldengate.reading import check_operation_type, defined_table, row_images, times, with_after
 from ggfmt.formats.records.batching import BatchingReader, HeldTable, Spans
 from ggfmt.formats.records.problems import legal_values
-from ggfmt.formats.records.scanner import ScannedBatch, Scanner
+from ggfmt.formats.records.scanner import Scanner, SourceBatch
 from ggfmt.java.charsets import can_decode, codec_of, native_charset
 from ggfmt.java.text import visible
 from ggfmt.kernels import kernel
@@ -424,7 +424,7 @@ class DelimitedTextReader(BatchingReader[_Table]):
             table = self.tables[definition.full_name] = _Table(definition, cells)
         return table
 
-    def scanned_columns(self, table: _Table, scanned: ScannedBatch) -> ChangeBatch:
+    def scanned_columns(self, table: _Table, scanned: SourceBatch) -> ChangeBatch:
         wanted = metadata_places(self._roles, self.reads_tokens)
         metadata = {place: column.values for place, column in zip(wanted, scanned.slots, strict=True)}
         both = {Part.BEFORE: scanned.before, Part.AFTER: scanned.after}

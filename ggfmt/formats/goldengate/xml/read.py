@@ -25,7 +25,7 @@ from ggfmt.formats.goldengate.xml import records as xml_records
 from ggfmt.formats.goldengate.xml.records import XmlRecord, find_layout, named_records, plain_prolog, record_at, records
 from ggfmt.formats.records.batching import BatchingReader, HeldTable
 from ggfmt.formats.records.problems import legal_values, name_problem, unknown_column
-from ggfmt.formats.records.scanner import ScannedBatch, Scanner
+from ggfmt.formats.records.scanner import Scanner, SourceBatch
 from ggfmt.java.charsets import native_charset
 from ggfmt.kernels import kernel
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
@@ -303,7 +303,7 @@ class XmlReader(BatchingReader[_Table]):
             self.scanner.bind(name, operation.columns)
         return None
 
-    def scanned_columns(self, table: _Table, scanned: ScannedBatch) -> ChangeBatch:
+    def scanned_columns(self, table: _Table, scanned: SourceBatch) -> ChangeBatch:
         op_ts, position = scanned.slots
         return ChangeBatch(
             table.definition,
