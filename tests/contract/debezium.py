@@ -95,12 +95,15 @@ _LONGS = st.integers(-(1 << 63), (1 << 63) - 1).map(str)
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
     """Values that their columns can have, and tokens with and without a place in source blocks. Where schemas are
-    written, whole numbers alone fit into the columns that are of them."""
+    written, whole numbers alone fit into the columns that are of them. Where none are, columns of numbers that a user
+    defines have no texts."""
     schemas = draw(st.booleans())
     whole = schemas and draw(st.booleans())
     made = draw(changes(number=_LONGS if whole else json_numbers))
     columns = made.table.columns
-    if schemas and not whole:
+    if not schemas:
+        columns = tuple(replace(c, kind="string") if c.kind == "number" else c for c in columns)
+    elif not whole:
         columns = tuple(replace(c, kind="decimal") if c.kind == "integer" else c for c in columns)
     full = draw(st.booleans())
     operations = []
