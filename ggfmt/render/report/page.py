@@ -26,7 +26,8 @@ MAX_TIMES = 48
 MAX_TEXT = 400  # characters of a reason
 MAX_ROWS = 10_000  # of a table: a browser opens these at once, and the manifest has all
 
-_EXISTING = {"error": "refused", "append": "kept", "overwrite": "replaced"}  # by the mode of a run
+# What a run of each mode does if its output exists. The mode `error` itself would read like a failure of the run.
+_MODES = {"error": "the run stops", "append": "the run adds to it", "overwrite": "the run replaces it"}
 
 Row = Sequence[Content]
 Fact = tuple[str, Content]
@@ -79,7 +80,7 @@ def about(run: ReportData) -> Markup:
     if manifest.input_format:
         rows.append(("Input format", name(manifest.input_format)))
     if manifest.mode:
-        rows.append(("Existing output", name(_EXISTING.get(manifest.mode, manifest.mode))))
+        rows.append(("If output exists", name(_MODES.get(manifest.mode, manifest.mode))))
     handlers = code(", ".join(manifest.replaced))
     replaced = element("p", "Later runs replaced the files of ", handlers, ". The totals belong to this run.")
     return join((facts(rows), replaced if manifest.replaced else None))

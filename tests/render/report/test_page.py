@@ -172,6 +172,7 @@ def test_a_run_that_lost_nothing_says_so(tmp_path: Path) -> None:
     assert "error" not in text_of(shown.find(".//header"))  # the mode of the run, which reads like a failure
     titles = [text_of(title) for title in shown.xpath("//h2")]
     assert not {"Rejects", "Losses", "Warnings", "Other records"} & set(titles)
+    assert "If output existsthe run stops" in text_of(shown.find(".//header"))
 
 
 @pytest.mark.parametrize(
