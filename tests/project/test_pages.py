@@ -74,13 +74,13 @@ def a_filled_database(directory: Path) -> Iterator[Mapping[str, str]]:
 @contextmanager
 def a_cluster(directory: Path) -> Iterator[Mapping[str, str]]:
     with standalone_cluster(directory, memory="1g") as master:
-        yield {"spark://host:7077": master, "/data/": f"{directory}/data/", "memory=2g": "memory=1g"}
+        yield {"spark://host:7077": master, "/data/": f"{directory}/shared/", "memory=2g": "memory=1g"}
 
 
 @contextmanager
 def a_connect_server(directory: Path) -> Iterator[Mapping[str, str]]:
     with connect_server(directory) as address:
-        yield {"sc://host:15002": address, "/data/": f"{directory}/data/"}
+        yield {"sc://host:15002": address, "/data/": f"{directory}/shared/"}
 
 
 @pytest.mark.long
@@ -95,10 +95,13 @@ def a_connect_server(directory: Path) -> Iterator[Mapping[str, str]]:
         pytest.param("use-spark-connect", a_connect_server, "it needs a Spark Connect server", marks=pytest.mark.spark),
     ],
 )
-def test_a_page_runs_with_its_server(topic: str, server: Any, reason: str, tmp_path: Path) -> None:
-    for folder in ("work", "data"):
+def test_a_page_runs_with_its_server(
+    topic: str, server: Any, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    for folder in ("work", "shared"):
         shutil.copytree(SHOP, tmp_path / folder)
-    text = FILES[topic].read_text(encoding="utf-8")
+    text = pages.page_files([topic])[topic].read_text(encoding="utf-8")
     assert reason in text
     with server(tmp_path) as places:
         assert pages.run_page(text, tmp_path, reason, places) == text

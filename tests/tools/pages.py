@@ -182,7 +182,7 @@ class _Interpreter:
 
 def environment_of(text: str, home: Path) -> dict[str, str]:
     """Return the variables of the processes of a page: those of a new user of this machine."""
-    kept = ("LANG", "LC_ALL", "TMPDIR", "XDG_CACHE_HOME", "JAVA_HOME", "COVERAGE_PROCESS_START")
+    kept = ("LANG", "LC_ALL", "TMPDIR", "XDG_CACHE_HOME", "JAVA_HOME", "PYSPARK_PYTHON", "COVERAGE_PROCESS_START")
     environment = {name: os.environ[name] for name in kept if name in os.environ}
     environment |= {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HOME": str(home)}
     environment |= {"COLUMNS": "100", "TERM": "dumb", "PYTHONIOENCODING": "utf-8", "PYTHONWARNINGS": "ignore"}
