@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -292,6 +293,7 @@ def commit(run: str, parts: Sequence[CommitPart]) -> None:
     first = parts[0].participant
     try:
         _check_held(parts)
+        _check_encoding(journal, stores)
         check_done(journal, stores, [part.participant.store.below(staging_of(run)) for part in parts])
         if journal.others:
             intent = {"version": VERSION, "run": run, "places": journal.places[: journal.others]}
@@ -321,6 +323,17 @@ def commit(run: str, parts: Sequence[CommitPart]) -> None:
         raise _interrupted(first.root, _STOPPED) from None
     except Abend as error:
         raise CommittedWithErrors(*error.diagnostics) from None
+
+
+def _check_encoding(journal: Journal, stores: Sequence[Store]) -> None:
+    """Raise Abend GG506 for a name that Arrow writes in UTF-8, and Python in the encoding of the locale."""
+    encoding = sys.getfilesystemencoding()
+    for move in journal.moves if encoding != "utf-8" else ():
+        store = stores[move.target_place]
+        if store.local and not store.inner(move.target).isascii():
+            message = f"the locale has the encoding `{encoding}`, in which ggfmt cannot write this name"
+            help = "nothing was committed; set `PYTHONUTF8=1`, or a locale with UTF-8, and run again"
+            raise Abend(Diagnostic("GG506", message, Span(file=store.shown(move.target)), help))
 
 
 def _sync(parts: Sequence[CommitPart]) -> None:

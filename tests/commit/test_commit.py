@@ -7,6 +7,7 @@ import fcntl
 import json
 import multiprocessing
 import os
+import sys
 from datetime import datetime
 from pathlib import Path
 from typing import IO
@@ -15,6 +16,7 @@ import pytest
 from interrupted_commits import Died
 from runs import JSON_LINES, PIPES, content, manifest, operation, output_files, run_ggfmt, snapshot, tables, write_lines
 
+import ggfmt
 from ggfmt.commit.directory import OutputDirectory
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, UsageError
@@ -316,6 +318,22 @@ def test_a_schema_whose_name_is_taken_is_found_before_the_commit(source: Path, t
     with pytest.raises(Abend, match=r"GG506.* a directory has the name of an output file"):
         run_ggfmt([source], tmp_path / "out", *settings)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_name_that_the_locale_cannot_write_is_found_before_the_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Arrow writes names in UTF-8, whatever the locale is, and Python would look for others."""
+    plain, other = (write_lines(tmp_path / name, [operation(1, table)]) for name, table in (("a", "T"), ("b", "TÜR")))
+    monkeypatch.setattr(sys, "getfilesystemencoding", lambda: "iso8859-1")
+    run_ggfmt([plain], tmp_path / "out", *JSON_LINES)
+    before = snapshot(tmp_path / "out")
+    with pytest.raises(Abend, match=r"GG506.* the encoding `iso8859-1`"):
+        run_ggfmt([other], tmp_path / "out", *JSON_LINES, mode="append")
+    assert snapshot(tmp_path / "out") == before
+    with pytest.raises(Abend, match="PYTHONUTF8=1"):
+        ggfmt.consolidate(other, tmp_path / "rows", key="ID", master="none")
+    assert not (tmp_path / "rows").exists()
 
 
 def test_a_run_does_not_delete_what_it_reads(source: Path, tmp_path: Path) -> None:
