@@ -24,7 +24,7 @@ from ggfmt.sinks.messages.run_history import read_run
 ADDRESSES = {"src", "href", "action", "data", "poster", "srcset", "formaction", "background", "style", "ping"}
 TAGS = {
     *("html", "head", "meta", "title", "style", "body", "main", "header", "footer", "section", "article", "h1", "h2"),
-    *("h3", "p", "span", "b", "i", "code", "bdi", "time", "dl", "dt", "dd", "div", "svg", "rect", "script"),
+    *("h3", "p", "span", "b", "i", "code", "bdi", "time", "dl", "dt", "dd", "div", "svg", "rect"),
     *("table", "caption", "thead", "tbody", "tr", "th", "td"),
 }
 KINDS = [kind.value for kind in OpType]
@@ -70,7 +70,7 @@ def table(shown: Any, caption: str) -> Any:
 
 
 def heads(shown: Any, caption: str) -> list[tuple[str, str | None]]:
-    """The columns of a table with their classes: `n` has numbers, to the right and sorted by value."""
+    """The columns of a table with their classes: `n` has numbers, to the right."""
     return [(text_of(head), head.get("class")) for head in table(shown, caption).xpath("./thead/tr/th")]
 
 
@@ -223,18 +223,15 @@ def test_the_page_refers_to_nothing_outside(shown: Any, attacked: str) -> None:
         (style,) = document.xpath("//style")
         assert "url(" not in style.text
         assert "@import" not in style.text
-        (script,) = document.xpath("//script")
-        assert not re.search(r"fetch|XMLHttp|innerHTML|eval|import|https?:", script.text)
     assert not re.search(r"https?://", attacked)
 
 
-def test_the_policy_allows_its_own_style_and_script_alone(attacked: str) -> None:
+def test_the_policy_allows_its_own_style_alone(attacked: str) -> None:
     document = parsed(attacked)
     (policy,) = document.xpath('//meta[@http-equiv="Content-Security-Policy"]/@content')
     parts = dict(part.strip().split(" ", 1) for part in policy.split(";"))
-    for tag in ("style", "script"):
-        digest = hashlib.sha256(document.xpath(f"//{tag}")[0].text.encode()).digest()
-        assert parts.pop(f"{tag}-src") == f"'sha256-{base64.b64encode(digest).decode()}'"
+    digest = hashlib.sha256(document.xpath("//style")[0].text.encode()).digest()
+    assert parts.pop("style-src") == f"'sha256-{base64.b64encode(digest).decode()}'"
     assert parts == {"default-src": "'none'", "base-uri": "'none'", "form-action": "'none'"}
 
 
@@ -243,7 +240,7 @@ def test_names_are_text_and_steer_nothing(attacked: str) -> None:
     for mark in ("<script>alert", "<img", "<i>", "<!--", "\u202e", "\u2028", "\x1b", "\x00", "\ud800"):
         assert mark not in attacked
     document = parsed(attacked)
-    assert len(document.xpath("//script")) == 1
+    assert not document.xpath("//script")
     assert {row[0] for row in rows(document, "Operations by table")} == {
         " ".join(visible(name).split()) for name in NAMES
     }
