@@ -1,4 +1,4 @@
-"""`ggfmt doctor`: what it finds on machines that have it all and on those that lack something; the class archive."""
+"""`ggfmt doctor`: what it finds on machines that have it all and on those that lack something."""
 
 from __future__ import annotations
 

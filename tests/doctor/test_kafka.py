@@ -30,7 +30,7 @@ CHECKS = ["kafka_client", "kafka_brokers", "kafka_topics", "kafka_rights", "kafk
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the checks of the machine."""
-    monkeypatch.setattr(f"{examine.__module__}.examine", lambda settings, archive: [])
+    monkeypatch.setattr(f"{examine.__module__}.examine", lambda settings: [])
     monkeypatch.setattr(client, "_FAILING_SECONDS", 0.0)
 
 
