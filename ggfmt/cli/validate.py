@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Literal, TextIO
+from typing import TYPE_CHECKING, Annotated, Literal, TextIO, get_args
 
 import typer
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ggfmt.config.lint.releases import ReleaseFinding
 
 FindingsFormat = Literal["text", "concise", "json", "github", "gitlab", "rdjson", "sarif", "junit"]
+_FORMATS = get_args(FindingsFormat)
 _Found = Mapping[str, Sequence[Diagnostic]]
 
 _Codes = list[str] | None
@@ -31,11 +32,7 @@ def validate_config(
     request: LintRequest,
     output_format: Annotated[
         FindingsFormat,
-        Option(
-            metavar="FORMAT",
-            panel="Display",
-            help="`text`, `concise`, `json`, `github`, `gitlab`, `rdjson`, `sarif` or `junit`.",
-        ),
+        Option(metavar="FORMAT", panel="Display", help=f"One of {', '.join(f'`{name}`' for name in _FORMATS)}."),
     ] = "text",
     strict: Annotated[bool, Option(panel="Checks", help="End with 1 for warnings too.")] = False,
     select: Annotated[
