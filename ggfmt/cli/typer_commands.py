@@ -141,11 +141,12 @@ def _command_line_type(type_: Any, about: Argument) -> Any:
 
 PANEL: Panel = "Logging"
 
+_Level = Literal["error", "warn", "info", "debug", "trace"]
 LogLevel = Annotated[
-    Literal["error", "warn", "info", "debug", "trace"] | None,
+    _Level | None,
     typer.Option(
         "--log-level",
-        metavar="error | warn | info | debug | trace",
+        metavar=" | ".join(get_args(_Level)),
         help="Level of the log on standard error. Default: `info`.",
         rich_help_panel=PANEL,
     ),

@@ -102,7 +102,11 @@ def _date(value: Any) -> date:
 
 
 def _time(value: Any) -> time:
-    return value if isinstance(value, time) else time.fromisoformat("-" * (value[:2] == "24") + value)
+    if isinstance(value, time):
+        return value
+    if value[:2] == "24":  # which Python 3.14 reads as the start of a day
+        raise ValueError(f"`{value}` is no time of day")
+    return time.fromisoformat(value)
 
 
 def _duration(value: Any) -> str:

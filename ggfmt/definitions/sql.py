@@ -110,7 +110,8 @@ def parse_sql(source: DefinitionFile) -> list[TableDef]:
                 if not known:
                     message = f"it has the columns of `{parent}`, which the file does not define before it"
                     source.problem(message, line=line, column=1, table=name)
-                columns = [*known, *(column for column in columns if column.name not in {c.name for c in known})]
+                inherited = {column.name for column in known}
+                columns = [*known, *(column for column in columns if column.name not in inherited)]
             key = [name for entry in entries for name in _key(entry, dialect)]
             table = source.table(name, columns, line)
             if table is not None:

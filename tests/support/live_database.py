@@ -263,15 +263,7 @@ class LiveDatabase:
         return f"{statement};\ninsert into altered (id) values (0);\ndelete from altered where id = 0"
 
     def _retyped(self) -> str:
-        i = self._id()
-        return self.random.choice(
-            [
-                f"insert into retyped values ({i}, {i})",
-                f"update retyped set v = id where id = {i}",
-                f"update retyped set id = {self._id()} where id = {i}",
-                f"delete from retyped where id = {i}",
-            ]
-        )
+        return retyped(self.random, self._id)
 
     def _odd(self) -> str:
         key = self.random.choice(["''", "'a.b'", "'NULL'", "'é'", "' '"])
@@ -283,6 +275,19 @@ class LiveDatabase:
                 f"""delete from "Odd.Names" where "the key" = {key}""",
             ]
         )
+
+
+def retyped(random: Random, new_id: Callable[[], int]) -> str:
+    """Return a statement on the table whose column `v` changes its type, of any database."""
+    i = new_id()
+    return random.choice(
+        [
+            f"insert into retyped values ({i}, {i})",
+            f"update retyped set v = id where id = {i}",
+            f"update retyped set id = {new_id()} where id = {i}",
+            f"delete from retyped where id = {i}",
+        ]
+    )
 
 
 class DebeziumRecorder:

@@ -22,6 +22,7 @@ import mariadb
 import pymysql
 from binlog import Binlog, Transaction
 from live_comparison import text_rows
+from live_database import retyped
 from mysql_records import LOG, Canal, Debezium, LoggedColumn, Maxwell, lines
 from round_trips import Row
 
@@ -311,15 +312,7 @@ class LiveMariaDB:
         )
 
     def _retyped(self) -> str:
-        i = self._id()
-        return self.random.choice(
-            [
-                f"insert into retyped values ({i}, {i})",
-                f"update retyped set v = id where id = {i}",
-                f"update retyped set id = {self._id()} where id = {i}",
-                f"delete from retyped where id = {i}",
-            ]
-        )
+        return retyped(self.random, self._id)
 
     def _alter(self) -> list[str]:
         """Return statements: a source describes the table again in its next record."""
