@@ -105,7 +105,7 @@ def _time(value: Any) -> time:
     if isinstance(value, time):
         return value
     if value[:2] == "24":  # which Python 3.14 reads as the start of a day
-        raise ValueError(f"`{value}` is no time of day")
+        raise ValueError(f"`{value}` is not a time of day")
     return time.fromisoformat(value)
 
 
