@@ -1,9 +1,10 @@
-"""The jobs that a page shows for CI systems, run step by step as these systems do, with and without a mistake."""
+"""The jobs that pages show for CI systems and cron, run step by step as these do, with and without a mistake."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -88,3 +89,40 @@ def test_the_job_of_gitlab_fails_for_a_mistake_and_leaves_its_report(is_wrong: b
     report = json.loads((tmp_path / job["artifacts"]["reports"]["codequality"]).read_bytes())
     assert bool(report) == is_wrong
     assert {entry["location"]["path"] for entry in report} == ({"conf/mistakes.properties"} if is_wrong else set())
+
+
+@pytest.mark.spark
+@pytest.mark.long
+def test_the_line_of_cron_takes_what_is_new_and_stops_for_what_is_broken(tmp_path: Path) -> None:
+    """With the few variables that cron sets, and no terminal."""
+    page = (pages.DOCS / "how-to" / "run-every-day.md").read_text(encoding="utf-8")
+    (line,) = re.findall(r"^(?:\S+ ){5}(cd /data .*)$", page, re.MULTILINE)
+    assert "%" not in line  # a line's end for cron
+    command = line.replace("/data", str(tmp_path)).replace("/opt/ggfmt/bin", str(Path(sys.executable).parent))
+    shutil.copy(ROOT / "conf" / "json.properties", tmp_path)
+    (tmp_path / "changes").mkdir()
+    environment = {"HOME": str(tmp_path), "LOGNAME": "ggfmt", "PATH": "/usr/bin:/bin", "SHELL": "/bin/sh"}
+
+    def run() -> tuple[int, str, int]:
+        for file in (tmp_path / "changes").iterdir():
+            os.utime(file, (0, 0))  # settled
+        shell = ["/bin/sh", "-c", command]
+        done = subprocess.run(
+            shell, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        )
+        messages = sum(len(file.read_bytes().splitlines()) for file in (tmp_path / "out").glob("json/*/*.json"))
+        return done.returncode, done.stdout + done.stderr, messages
+
+    first, second = sorted((SAMPLES / "shop" / "changes").iterdir())
+    shutil.copy(first, tmp_path / "changes")
+    wanted = len(first.read_bytes().splitlines())
+    assert run() == (0, "", wanted)
+    assert run() == (0, "", wanted)
+    shutil.copy(second, tmp_path / "changes")
+    wanted += len(second.read_bytes().splitlines())
+    assert run() == (0, "", wanted)
+    (tmp_path / "changes" / "broken.json").write_bytes(first.read_bytes().replace(b"SHOP.", b"SHED.")[:-100])
+    code, text, messages = run()
+    assert (code, messages) == (3, wanted), text
+    assert "broken.json" in text
+    assert "Traceback" not in text
