@@ -1,7 +1,8 @@
 """Table definitions from SQL: `CREATE TABLE` as Oracle, PostgreSQL, MySQL and others write it.
 
 Of a statement, the names, types, `NOT NULL` and the primary key count. The key may also come later, as pg_dump writes
-it: `ALTER TABLE ... ADD PRIMARY KEY`. All else is ignored. A type without a known name is a string.
+it: `ALTER TABLE ... ADD PRIMARY KEY`. A statement that changes columns later is a problem, all else is ignored. A type
+without a known name is a string.
 """
 
 from __future__ import annotations
@@ -14,20 +15,23 @@ from typing import NamedTuple
 
 from ggfmt.definitions.source import DefinitionFile
 from ggfmt.formats.mysql.types import sql_type as mysql_type
-from ggfmt.model.table import STRING, Column, Kind, SqlType, TableDef, join_name
+from ggfmt.model.table import STRING, Column, Kind, SqlType, TableDef, join_name, name_parts
 
 CREATE = re.compile(r"^\s*create\s[^;('\"]*?\btable\b", re.IGNORECASE | re.MULTILINE)
 
 _TOKEN = re.compile(
     r"""--[^\n]*|/\*.*?\*/|\s+
+    |(?im:^copy\s[^;]*\sfrom\s+stdin\b[^;]*;.*?^\\\.\s*$)
     |(?P<text>'(?:[^']|'')*'|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$)
     |(?P<quoted>"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\W\d][^\]]*\])
     |(?P<word>[\w$\#@]+)
     |(?P<mark>.)""",
     re.DOTALL | re.VERBOSE,
 )
-# Of MySQL, where a backslash hides a quote
-_MYSQL_TOKEN = re.compile(_TOKEN.pattern.replace("(?:[^']|'')*", r"(?:[^'\\]|''|\\.)*"), re.DOTALL | re.VERBOSE)
+# Of MySQL, where a backslash hides a quote, and a comment can start with #
+_MYSQL_TOKEN = re.compile(
+    _TOKEN.pattern.replace("(?:[^']|'')*", r"(?:[^'\\]|''|\\.)*").replace("--", r"(?:--|\#)", 1), re.DOTALL | re.VERBOSE
+)
 # What only one system writes, without comments and texts; the first that fits counts. Others have columns `number`.
 _DIALECTS = (
     ("hive", r"\bstored\s+as\b|\btblproperties\b|\brow\s+format\b"),
@@ -42,6 +46,8 @@ _DIALECTS = (
 _CONSTRAINTS = {"constraint", "primary", "unique", "foreign", "check", "like"}  # no system has columns of these names
 _MYSQL_CONSTRAINTS = {"key", "index", "fulltext", "spatial"}
 _OTHER_CONSTRAINTS = {("period", "for"), ("exclude", "using"), ("supplemental", "log")}
+# What may follow in `ALTER TABLE` without a change of columns
+_OTHER_PARTS = _CONSTRAINTS | _MYSQL_CONSTRAINTS | {"supplemental", "default", "partition", "exclude", "period"}
 _AFTER_TYPE = {"not", "null", "default", "primary", "unique", "key", "comment", "auto_increment", "generated", "enable"}
 _AFTER_TYPE |= {"references", "check", "collate", "constraint", "identity", "as", "on", "invisible", "visible"}
 _AFTER_TYPE |= {"encode", "storage", "compression", "charset", "disable", "sparse", "rowguidcol"}
@@ -89,14 +95,24 @@ def parse_sql(source: DefinitionFile) -> list[TableDef]:
     if dialect == "mysql":
         tokens = _tokens(source.text, _MYSQL_TOKEN)
     tables: dict[str, TableDef] = {}
+    database = ""  # of MySQL, where dumps name it by `USE`
     for statement in _statements(tokens):
+        if dialect == "mysql" and statement[0].word == "use":
+            database, _ = _name(statement, 1, dialect)
         place = _after_table(statement)
         name, place = _name(statement, place, dialect) if place else ("", 0)
         if not name:
             continue
+        if database and len(name_parts(name)) == 1:
+            name = f"{database}.{name}"
         if statement[0].word == "alter":
-            key = _key(statement, dialect)
-            if name in tables and key:
+            if name not in tables:
+                continue
+            if (change := _change(statement[place:], tables[name], dialect)) is not None:
+                message = f"`ALTER TABLE` changes the columns of the table later (`{change}`)"
+                help = "define the table as it is now by one `CREATE TABLE`, as a dump of the database has it"
+                source.problem(message, help, line=source.place(statement[0].start)[0], column=1, table=name)
+            if key := _key(statement, dialect):
                 tables[name] = tables[name].with_keys(key)
         elif statement[place : place + 1] and statement[place].text == "(":
             line = source.place(statement[0].start)[0]
@@ -126,11 +142,12 @@ def _tokens(text: str, pattern: re.Pattern[str]) -> list[_Token]:
 def _statements(tokens: Sequence[_Token]) -> Iterator[list[_Token]]:
     statement: list[_Token] = []
     depth = 0
-    for token in tokens:
+    for token, following in zip_longest(tokens, tokens[1:]):
         depth += {"(": 1, ")": -1}.get(token.text, 0)
         # Not each tool ends its statements by a semicolon.
         ends = token.text == ";" or (token.text == "/" and depth == 0)
-        if statement and (ends or (depth == 0 and token.word in ("create", "alter"))):
+        starts = token.word == "create" or (token.word == "alter" and following and following.word == "table")
+        if statement and (ends or (depth == 0 and starts)):
             yield statement
             statement, depth = [], 0
         if not ends:
@@ -175,6 +192,27 @@ def _entries(tokens: Sequence[_Token]) -> list[list[_Token]] | None:
         elif depth:
             entries[-1].append(token)
         depth += token.text == "("
+    return None
+
+
+def _change(tokens: Sequence[_Token], table: TableDef, dialect: str) -> str | None:
+    """Return the words in the rest of an `ALTER TABLE` that change columns; None for keys, defaults and the like."""
+    opening, closing = (_Token("mark", mark, 0) for mark in "()")
+    for part in _entries([opening, *tokens, closing]) or ():
+        first, *rest = (token for token in part if token.text != "(")
+        names_column = bool(rest) and rest[0].word == "column"
+        rest = rest[names_column:]
+        if len(rest) < 2 - (first.word == "drop") or (not names_column and rest[0].word in _OTHER_PARTS):
+            continue
+        second, third = (*(token.word for token in rest[1:3]), "", "")[:2]
+        changed = first.word in ("add", "drop", "rename", "change")
+        if first.word == "alter":
+            changed = second not in ("set", "drop", "add", "reset", "restart") or third == "data"
+        elif first.word == "modify" and second not in _AFTER_TYPE:
+            column = _column(rest, dialect)
+            changed = all((column.name, column.type) != (known.name, known.type) for known in table.columns)
+        if changed:
+            return " ".join(token.text for token in part[:4])
     return None
 
 

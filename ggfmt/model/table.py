@@ -207,6 +207,14 @@ class Catalog:
     def tables(self) -> tuple[TableDef, ...]:
         return tuple({**self.trusted, **self.current}.values())
 
+    def near(self, full_name: str) -> str | None:
+        """Return a trusted name that differs in its case or its schema alone, as in dumps that name no database."""
+        return self._last_parts.get(name_parts(full_name)[-1].casefold())
+
+    @cached_property
+    def _last_parts(self) -> dict[str, str]:
+        return {name_parts(name)[-1].casefold(): name for name in self.trusted}
+
     def settle(self, table: TableDef) -> TableDef:
         """Return a definition from the stream with the types and keys of the trusted definition."""
         trusted = self.trusted.get(table.full_name)

@@ -47,6 +47,7 @@ def discover(job: J, cut: Cut, runner: Runner, tracker: ProgressTracker | None =
         counted(len(discovered.events), "metadata change"),
     )
     _warn_of_encoded_values(job, discovered)
+    _warn_of_near_names(catalog, discovered)
     source = replace(job.source, facts=discovered.facts)
     events = tuple(sorted(discovered.events, key=lambda event: (event.input, event.offset)))
     return replace(job, catalog=catalog.with_tables(discovered.tables), events=events, settled=True, source=source)
@@ -62,6 +63,17 @@ def _warn_of_encoded_values(job: ReadJob, discovered: DiscoveryResult) -> None:
     if caution and names:
         shown = f"table {visible(names[0])}" if len(names) == 1 else f"{len(names)} tables, such as {visible(names[0])}"
         log.warning("[GG218] %s: no schema and no definition: %s", shown, caution)
+
+
+def _warn_of_near_names(catalog: Catalog, discovered: DiscoveryResult) -> None:
+    """Log a warning if definitions count for no table of the data, as they lack its schema, for example."""
+    found = {table.full_name for table in discovered.tables}
+    unknown = sorted(found - catalog.trusted.keys())
+    pairs = [(near, name) for name in unknown if (near := catalog.near(name)) is not None and near not in found]
+    if pairs:
+        near, name = map(visible, pairs[0])
+        more = f" (one of {len(pairs)} such tables)" if len(pairs) > 1 else ""
+        log.warning("the data have `%s`, and `--definitions` only `%s`: write its whole name there%s", name, near, more)
 
 
 def discover_from_head(job: J, inputs: Sequence[PlannedInput]) -> J | None:

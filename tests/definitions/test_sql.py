@@ -173,3 +173,84 @@ def test_statements_without_columns_are_left_out(text: str, tmp_path: Path) -> N
 def test_a_header_line(tmp_path: Path) -> None:
     (table,) = loaded(tmp_path, "GG.T.csv", "op_type|table|op_ts|current_ts|pos|ID|FIRST NAME\nI|GG.T|x\n").values()
     assert table == TableDef("GG.T", (Column("ID"), Column("FIRST NAME")))
+
+
+CHANGED = [
+    "add c int",
+    "add column if not exists c int",
+    "add (c int)",
+    "add constraint k primary key (a), add column key int",
+    "drop a",
+    "drop column if exists a",
+    "rename a to z",
+    "rename column a to z",
+    "rename to other",
+    "change a a bigint",
+    "modify a varchar(3)",
+    "modify column b int",
+    "alter column a type bigint",
+    "alter a set data type bigint",
+    "alter column b bigint",
+]
+
+
+@pytest.mark.parametrize("change", CHANGED)
+def test_statements_that_change_columns_later_are_problems(change: str, tmp_path: Path) -> None:
+    text = f"create table t (a int, b text);\nalter table x add c int;\nalter table t {change};"
+    with pytest.raises(ConfigurationError, match=r"`ALTER TABLE` changes the columns of the table later") as caught:
+        loaded(tmp_path, "a.sql", text)
+    assert (caught.value.diagnostics[0].span.line, caught.value.diagnostics[0].span.table) == (3, "t")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "owner to me",
+        "add constraint pk primary key (a)",
+        "add primary key (a), add key k (b), add fulltext index (b)",
+        "add (constraint pk primary key (a) enable)",
+        "with check add constraint fk foreign key (b) references x (y)",
+        "add default (getdate()) for b",
+        "add supplemental log data (all) columns",
+        "drop constraint c",
+        "rename constraint a to b",
+        "rename index a to b",
+        "modify a int not null auto_increment",
+        "modify (a not null enable)",
+        "modify a constraint c not null",
+        "alter column a set default nextval('s'::regclass)",
+        "alter column a add generated always as identity (start with 1)",
+        "alter a drop not null",
+        "alter constraint c deferrable",
+        "enable row level security",
+        "set (fillfactor = 70)",
+        "attach partition p for values in (1)",
+    ],
+)
+def test_statements_about_all_else_leave_columns_as_they_are(change: str, tmp_path: Path) -> None:
+    (table,) = loaded(tmp_path, "a.sql", f"create table t (a int, b text);\nalter table t {change};").values()
+    assert types(table) == {"a": "integer", "b": "string"}
+
+
+def test_data_of_a_dump_are_no_statements(tmp_path: Path) -> None:
+    text = """
+    create table a (id int);
+COPY public.a (id, name) FROM stdin;
+1\tit's, create table no (a int);
+2\t$x$
+\\.
+
+    create table b (id int);
+    """
+    assert list(loaded(tmp_path, "p.sql", text)) == ["a", "b"]
+    of_mysql = (
+        "# it's a comment\ncreate table `a` (`id` int auto_increment); # it's another\ncreate table `b` (`x#` int);"
+    )
+    assert list(loaded(tmp_path, "m.sql", of_mysql)) == ["a", "b"]
+
+
+def test_dumps_of_mysql_name_their_database_before_its_tables(tmp_path: Path) -> None:
+    text = "USE `shop`;\ncreate table `a` (`id` int);\nalter table a add primary key (id);\ncreate table o.b (c int);\n"
+    found = loaded(tmp_path, "m.sql", f"{text}use `my.db`;\ncreate table a (d int);")
+    assert list(found) == ["shop.a", "o.b", '"my.db".a']
+    assert found["shop.a"].primary_keys == ("id",)

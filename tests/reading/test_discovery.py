@@ -16,7 +16,10 @@ from strategies import examples
 
 from ggfmt import kernels
 from ggfmt.diagnostics.diagnostic import GgfmtError
+from ggfmt.model.table import Column, TableDef
 from ggfmt.reading import discovery, scan
+from ggfmt.reading.runner import InProcess
+from ggfmt.reading.scan import ScanRequest
 
 pytestmark = pytest.mark.skipif(kernels.native is None, reason=f"no native kernels: {kernels.state}")
 
@@ -108,3 +111,27 @@ def test_any_input_gives_what_a_pass_over_it_gives(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(discovery, "_HEAD_BYTES", draw.choice((150, 600, 3000)))
         same_by_a_pass(files, folder, split_size=split)
+
+
+def test_definitions_that_lack_the_schema_of_the_data_are_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A dump of a database names its tables only, and their types would count for nothing."""
+    file = write_lines(tmp_path / "in.json", [operation(1, "shop.orders"), operation(2, "shop.lines")])
+
+    def warned(*names: str) -> list[str]:
+        caplog.clear()
+        definitions = {name: TableDef(name, (Column("ID"),)) for name in names}
+        request = ScanRequest([str(file)], "json", definitions=definitions)
+        scan.Scan(request, request.list()).discover(InProcess())
+        return [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+
+    caplog.set_level("WARNING", "ggfmt")
+    said = "the data have `shop.orders`, and `--definitions` only `{}`: write its whole name there"
+    assert warned("orders", "other") == [said.format("orders")]
+    assert warned("SHOP.Orders") == [said.format("SHOP.Orders")]
+    assert warned("orders", "x.lines") == [
+        "the data have `shop.lines`, and `--definitions` only `x.lines`: write its whole name there "
+        "(one of 2 such tables)"
+    ]
+    assert warned("shop.lines", "lines", "orders_2") == warned("shop.orders", "shop.lines") == []

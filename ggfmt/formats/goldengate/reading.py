@@ -19,6 +19,7 @@ from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Dialect, non_null
 from ggfmt.formats.records.problems import RecordError, decoded
 from ggfmt.formats.records.scanner import SourceBatch, is_plain
+from ggfmt.java.text import visible
 from ggfmt.model.change import Image, ImageColumn, OpType
 from ggfmt.model.table import Catalog, TableDef
 
@@ -54,6 +55,8 @@ def defined_table(
         return table
     word = name if len(name) <= 80 and name.isprintable() else "..."
     help = f"add its {definition} to `--definitions`; {what_lacks} not contain it"
+    if (near := catalog.near(name)) is not None:
+        help = f"if this is the table `{visible(near)}` of `--definitions`, write its whole name there"
     return Diagnostic("GG205", f"the table `{word}` has no definition", help=help)
 
 

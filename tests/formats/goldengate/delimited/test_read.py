@@ -66,6 +66,13 @@ def test_a_line_that_does_not_fit_is_a_reject_with_its_place(line: bytes, reason
     assert (reject.record, reject.diagnostic.span.offset) == (line, len(good) + 1)
 
 
+def test_a_definition_without_the_schema_is_named_in_the_help() -> None:
+    found = found_in(b"I|GG.T|t|c|p|1|2\n", TableDef("t", TABLE.columns))
+    assert found.reasons == ["GG205 the table `GG.T` has no definition"]
+    help = "if this is the table `t` of `--definitions`, write its whole name there"
+    assert found.rejects[0].diagnostic.help == help
+
+
 def test_lines_that_do_not_name_their_table_need_one_definition() -> None:
     one = found_in(b"I|t|c|p|1|2\n", TABLE, includeTableName="false")
     assert [table for table, _ in one.operations] == [TABLE]
