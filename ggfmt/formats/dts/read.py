@@ -14,7 +14,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -188,14 +188,27 @@ def _time(parts: Sequence[int | None], digits: int) -> str:
     return f"{'-' if minus else ''}{form.format(*parts)}{fraction}"
 
 
+class _Learned(NamedTuple):
+    """A column whose values determine its kind, in all definitions of the table where it has the same type number.
+
+    key       the table, the column, the source and the type number: with a kind, the key of a fact
+    possible  the kinds that count
+    shown     the kinds of values so far
+    """
+
+    place: int
+    key: tuple[str, str, str, int]
+    possible: frozenset[Kind]
+    shown: set[Kind]
+
+
 @dataclass(frozen=True)
 class _Table:
-    """The definition of a table, and the kinds of its columns. `digits`: those of a fraction of a second. `learns`: the
-    columns whose values determine their kind, by place, with the possible kinds, and the kinds of values so far."""
+    """The definition of a table, and the kinds of its columns. `digits`: those of a fraction of a second."""
 
     record_schema: RecordSchema
     names: tuple[str, ...]
-    learns: tuple[tuple[int, frozenset[Kind], set[Kind]], ...]
+    learns: tuple[_Learned, ...]
     kinds: tuple[Kind, ...]
     digits: int
 
@@ -203,7 +216,7 @@ class _Table:
         """Return the kinds of columns by the values so far, such that a value of another kind that would change the
         definition does not fit; None if more kinds are possible."""
         kinds = list(self.kinds)
-        for place, possible, shown in self.learns:
+        for place, _, possible, shown in self.learns:
             if possible != TEXT_OR_BYTES or (kinds[place] is not Kind.STRING and not shown & TEXT_OR_BYTES):
                 return None
             kinds[place] = Kind.BINARY if Kind.BINARY in shown else Kind.STRING
@@ -332,7 +345,7 @@ class Dts(Dialect):
         # Learn before rejecting a value: what is learned must not depend on other errors in the record.
         for image in (record.before, record.after):
             if isinstance(image, list) and len(image) == len(table.names):
-                self._learn(name, table, image)
+                self._learn(table, image)
         before = self._image(table, record.before, "beforeImages", name)
         after = self._image(table, record.after, "afterImages", name)
         return [self._change(record, name, op, before, after, table.record_schema)]
@@ -391,17 +404,18 @@ class Dts(Dialect):
         )
         columns: list[Column] = []
         kinds: list[Kind] = []
-        learns: list[tuple[int, frozenset[Kind], set[Kind]]] = []
+        learns: list[_Learned] = []
         for place, (_, column, number) in enumerate(fields):
             known = hint_of(source_type, number)
-            seen = {kind for kind in known.learns if (name, column, kind.value) in self.source.facts}
+            key = name, column, source_type, number
+            seen = {kind for kind in known.learns if (*key, kind.value) in self.source.facts}
             kind = known.settled(seen)
             type = SqlType(kind, zoned=is_zoned(source_type, number), base64=kind is Kind.BINARY)
             columns.append(Column(column, type))
             if column in trusted:
                 kind = trusted[column]
             elif known.learns - seen:
-                learns.append((place, known.learns, set()))
+                learns.append(_Learned(place, key, known.learns, set()))
             kinds.append(kind)
         definition = self.keyed(TableDef(name, tuple(columns)).with_keys(keys))
         record_schema = RecordSchema(definition, (None,) * len(columns))
@@ -429,19 +443,20 @@ class Dts(Dialect):
                     raise RecordError("GG314", str(error), None, name, column) from None
         return image
 
-    def _learn(self, name: str, table: _Table, cells: list[Cell]) -> None:
+    def _learn(self, table: _Table, cells: list[Cell]) -> None:
         """Record the kinds that values show. If a column gets another kind, discovery runs once more."""
-        for place, kinds, known in table.learns:
+        for place, key, possible, shown in table.learns:
             cell = cells[place]
             kind = None if cell is None or isinstance(cell, str) else kind_of(cell)
-            if kind is None or kind in known:
+            if kind is None or kind in shown:
                 continue
-            known.add(kind)
-            column = table.record_schema.table.columns[place]
-            if kind in kinds and (name, column.name, kind.value) not in self.learned:
-                self.learned[name, column.name, kind.value] = True
-                seen = {kind for kind in kinds if (name, column.name, kind.value) in self.learned}
-                self.lacking |= TypeHint(column.type.kind, kinds).settled(seen) is not column.type.kind
+            shown.add(kind)
+            fact = (*key, kind.value)
+            if kind in possible and fact not in self.learned:
+                self.learned[fact] = True
+                seen = {kind for kind in possible if (*key, kind.value) in self.learned}
+                described = table.record_schema.table.columns[place].type.kind
+                self.lacking |= TypeHint(described, possible).settled(seen) is not described
 
 
 def other(operation: str) -> str:
@@ -602,6 +617,10 @@ class DtsDiscovery(DtsScanning, DialectDiscovery):
         elif self._bound.get(name) != (record_schema, kinds):
             self._bound[name] = record_schema, kinds
             self.scanner.bind(identity, record_schema.table, table, kinds)
+
+    def _forget(self, name: str) -> None:
+        self._drop(name)
+        super()._forget(name)
 
     def _drop(self, table: str) -> None:
         """Release the operations held for a table: only their definitions matter."""

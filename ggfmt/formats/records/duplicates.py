@@ -23,18 +23,16 @@ def rows_with_columns_twice(images: Sequence[Any], columns: Sequence[ImageColumn
     """
     data = b"\n".join(image for image in images if image is not None)
     there = sum(len(images) if column.present is None else column.present.true_count for column in columns)
-    if data.count(b":") == there or _names(data, there) == there + sum(map(_nested_names, columns)):
+    if data.count(b":") == there or _names(data) == there + sum(map(_nested_names, columns)):
         return []
     return [row for row, image in enumerate(images) if image is not None and _has_twice(bytes(image))]
 
 
-def _names(data: bytes, least: int) -> int:
-    """Count the names in JSON text; search for names with a blank after them only if there are fewer than `least`."""
-    names = data.count(b'":')
+def _names(data: bytes) -> int:
+    """Count the names in JSON text, and texts that look like one."""
+    names = data.count(b'":') + data.count(b'" :')
     if b"\\" in data:  # an escaped quote ends no name
-        names -= data.count(b'\\":')
-    if names < least:
-        names += data.count(b'" :') - data.count(b'\\" :')
+        names -= data.count(b'\\":') + data.count(b'\\" :')
     return names
 
 
@@ -43,7 +41,7 @@ def _nested_names(column: ImageColumn) -> int:
     nested = json_values(column, scalars=False, nested=True)
     if nested is None:
         return 0
-    return sum(_names(text.encode(), 0) for text in non_null_values(column.values.filter(nested)))
+    return sum(_names(text.encode()) for text in non_null_values(column.values.filter(nested)))
 
 
 def _has_twice(image: bytes) -> bool:

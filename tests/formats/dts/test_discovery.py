@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from contract.dts import file, integer, record, text, value
 from dialects import discover, read
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scanners import without_kernels
 from strategies import examples
@@ -41,7 +41,14 @@ def records(draw: st.DrawFn) -> list[dict[str, Any]]:
     ]
 
 
+def insert(fields: dict[str, int], *values: Any) -> dict[str, Any]:
+    return record("INSERT", None, list(values), fields, "MySQL")
+
+
 @given(records())
+@example([insert({"y": 253, "x": 253}, None, None)] * 3 + [insert({"x": 253, "y": 253}, None, None)])
+@example([insert({"x": 8}, integer("1"))] * 3 + [insert({"x": 8, "y": 253}, integer("1"), text(b"a"))] * 3)
+@example([insert({"x": 253}, None), insert({"x": 252}, value("BinaryObject", type="x", value=b"\xff"))])
 @examples(200)
 def test_definitions_and_operations_are_those_of_the_exact_reader(items: list[dict[str, Any]]) -> None:
     data = file(*items)
