@@ -83,13 +83,11 @@ def without_syncing() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def log_as_it_was() -> Iterator[None]:
-    """A command that was called in this process has set the log up, and later ones would log in the same way."""
+def untouched_log() -> None:
+    """The log as programs find it: a test or a fixture of a module that calls a command in this process sets it up."""
     log = logging.getLogger("ggfmt")
-    level, propagate, handlers = log.level, log.propagate, log.handlers[:]
-    yield
-    log.setLevel(level)
-    log.propagate, log.handlers[:] = propagate, handlers
+    log.setLevel(logging.NOTSET)
+    log.propagate, log.handlers[:] = True, []
 
 
 @pytest.fixture
