@@ -14,6 +14,7 @@ from ggfmt.diagnostics.argument_names import ArgumentKind, ArgumentName, Argumen
 from ggfmt.diagnostics.diagnostic import GgfmtError
 
 P = ParamSpec("P")
+R = TypeVar("R")
 T = TypeVar("T")
 
 
@@ -78,3 +79,30 @@ def api_function(function: Callable[P, T], *requests: type) -> Callable[P, T]:
     called.__annotations__ = function.__annotations__  # from Python 3.14 on, `wraps` leaves out what is set
     called.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
     return called
+
+
+def request_function(request: Callable[P, R], body: Callable[[R], T], name: str) -> Callable[P, T]:
+    """Make the function that takes the fields of a request, with types that `help()` can show."""
+    assert isinstance(request, type)
+    given = parameters(request)
+    types = {p.name: p.shown_type for p in given}
+    kinds = {False: inspect.Parameter.POSITIONAL_OR_KEYWORD, True: inspect.Parameter.KEYWORD_ONLY}
+    returned = body.__annotations__["return"]
+    signature = inspect.Signature(
+        [inspect.Parameter(p.name, kinds[p.keyword_only], default=p.default, annotation=types[p.name]) for p in given],
+        return_annotation=returned,
+    )
+
+    def function(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{name}() {error}") from None
+        return body(request(*args, **kwargs))
+
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    function.__wrapped__ = body  # type: ignore[attr-defined]
+    function.__annotations__ = {**types, "return": returned}
+    function.__doc__ = request.__doc__
+    function.__name__ = function.__qualname__ = name
+    return api_function(function, request)

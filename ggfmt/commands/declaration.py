@@ -1,7 +1,7 @@
 """Declare the arguments of a command once: as the fields of a dataclass, its request.
 
 A field has a name, a Python type, a default, and what the command line needs besides: an `Option` or an `Argument`.
-`python_function` makes the Python function of a request, `ggfmt.cli.typer_commands` the parameters of its command.
+`ggfmt.commands.api` makes the Python function of a request, `ggfmt.cli.typer_commands` the parameters of its command.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from types import ModuleType
 from typing import Any, Literal, ParamSpec, TypeVar
 
 P = ParamSpec("P")
-R = TypeVar("R")
 T = TypeVar("T")
 
 _ANNOTATED = "Annotated["
@@ -154,33 +153,6 @@ def _evaluated(expression: str, module: ModuleType) -> Any:
     names = vars(module)
     unknown = [name for name in code.co_names if name not in names and not hasattr(builtins, name)]
     return eval(code, {**names, **dict.fromkeys(unknown, Any)} if unknown else names)
-
-
-def python_function(request: Callable[P, R], body: Callable[[R], T], name: str) -> Callable[P, T]:
-    """Make the function that takes the fields of a request, with types that `help()` can show."""
-    assert isinstance(request, type)
-    given = parameters(request)
-    types = {p.name: p.shown_type for p in given}
-    kinds = {False: inspect.Parameter.POSITIONAL_OR_KEYWORD, True: inspect.Parameter.KEYWORD_ONLY}
-    returned = body.__annotations__["return"]
-    signature = inspect.Signature(
-        [inspect.Parameter(p.name, kinds[p.keyword_only], default=p.default, annotation=types[p.name]) for p in given],
-        return_annotation=returned,
-    )
-
-    def function(*args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{name}() {error}") from None
-        return body(request(*args, **kwargs))
-
-    function.__signature__ = signature  # type: ignore[attr-defined]
-    function.__wrapped__ = body  # type: ignore[attr-defined]
-    function.__annotations__ = {**types, "return": returned}
-    function.__doc__, function.__module__ = request.__doc__, "ggfmt"  # where programs, `help()` and pickle find it
-    function.__name__ = function.__qualname__ = name
-    return function
 
 
 def settings_from(request: object, settings: Callable[P, T]) -> Callable[P, T]:

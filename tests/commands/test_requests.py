@@ -21,10 +21,11 @@ import ggfmt
 from ggfmt.cli import app, app_for, completion, main
 from ggfmt.cli.data_commands import run
 from ggfmt.cli.typer_commands import command_parameters, register, with_common_options
+from ggfmt.commands.api import request_function
 from ggfmt.commands.comparison import CompareRequest, run_comparison
 from ggfmt.commands.consolidation import ConsolidateRequest, run_consolidation
 from ggfmt.commands.conversion import ConvertRequest, run_conversion
-from ggfmt.commands.declaration import Argument, Option, PythonOnly, parameters, python_function, shared_fields
+from ggfmt.commands.declaration import Argument, Option, PythonOnly, parameters, shared_fields
 from ggfmt.commands.inspection import (
     LintRequest,
     PreviewRequest,
@@ -76,7 +77,7 @@ def paint(request: PaintRequest) -> tuple[object, str, str | None]:
     return request.inputs, request.color, request.source
 
 
-painted = python_function(PaintRequest, paint, "painted")
+painted = request_function(PaintRequest, paint, "painted")
 SEEN: list[tuple[object, str, str | None]] = []
 
 
