@@ -12,11 +12,10 @@ import traceback
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
-from typing import Annotated
 
 import typer
 
-from ggfmt import logs, signals
+from ggfmt import signals
 from ggfmt.cli import completion, typer_commands
 from ggfmt.cli.completion import PROGRAM
 from ggfmt.cli.output import Failure, emit, emit_findings, emit_json, guarded_output, run_with_json_errors, wants_json
@@ -44,27 +43,6 @@ _CALLS = (
 _ABOUT = "Change files in, the messages of a GoldenGate for Big Data handler out."
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        from ggfmt.cli.reference import print_version
-
-        typer.echo(print_version())
-        raise typer.Exit
-
-
-def common(
-    log_level: typer_commands.LogLevel = None,
-    log_format: typer_commands.LogFormat = None,
-    verbose: typer_commands.Verbose = 0,
-    quiet: typer_commands.Quiet = False,
-    version: Annotated[
-        bool, typer.Option("-V", "--version", callback=_version, is_eager=True, help="Print the version and end.")
-    ] = False,
-) -> None:
-    logs.set_up("info", "text")
-    typer_commands.set_up_log(log_level, log_format, verbose, quiet)
-
-
 @cache
 def make_app(*names: str) -> typer.Typer:
     """Return the app with these commands: typer builds every command of an app."""
@@ -76,7 +54,7 @@ def make_app(*names: str) -> typer.Typer:
         context_settings=typer_commands.HELP,
         help=typer_commands.usage_first(_CALLS, (_ABOUT,)),
     )
-    made.callback()(common)
+    made.callback()(typer_commands.common)
     for name in names:
         command = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name.replace("-", "_"))
         typer_commands.register(made, command, bare=name in _BARE)

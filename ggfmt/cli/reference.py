@@ -123,7 +123,7 @@ def explain(
             print_explanation(explanation, sys.stdout)
 
 
-def print_version() -> str:
+def version_text() -> str:
     """Return the versions of ggfmt, alone in the first line, and of what it runs on."""
     from ggfmt import kernels
     from ggfmt.spark.installations import find_java

@@ -142,42 +142,56 @@ def _command_line_type(type_: Any, about: Argument) -> Any:
 PANEL: Panel = "Logging"
 
 _Level = Literal["error", "warn", "info", "debug", "trace"]
-LogLevel = Annotated[
-    _Level | None,
-    typer.Option(
-        "--log-level",
-        metavar=" | ".join(get_args(_Level)),
-        help="Level of the log on standard error. Default: `info`.",
-        rich_help_panel=PANEL,
-    ),
-]
-LogFormat = Annotated[
-    Literal["text", "json"] | None,
-    typer.Option("--log-format", help="Format of the log. Default: `text`.", rich_help_panel=PANEL),
-]
-Verbose = Annotated[
-    int,
-    typer.Option(
-        "-v",
-        "--verbose",
-        count=True,
-        metavar="",
-        show_default=False,
-        help="Log more; `-vv`: everything.",
-        rich_help_panel=PANEL,
-    ),
-]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Log errors only.", rich_help_panel=PANEL)]
-
-COMMON: dict[str, tuple[Any, object]] = {  # by name: the type and the default
-    "log_level": (LogLevel, None),
-    "log_format": (LogFormat, None),
-    "verbose": (Verbose, 0),
-    "quiet": (Quiet, False),
-}
 
 
-def set_up_log(log_level: str | None, log_format: str | None, verbose: int, quiet: bool) -> None:
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from ggfmt.cli.reference import version_text
+
+        typer.echo(version_text())
+        raise typer.Exit
+
+
+def common(
+    log_level: Annotated[
+        _Level | None,
+        typer.Option(
+            "--log-level",
+            metavar=" | ".join(get_args(_Level)),
+            help="Level of the log on standard error. Default: `info`.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None,
+    log_format: Annotated[
+        Literal["text", "json"] | None,
+        typer.Option("--log-format", help="Format of the log. Default: `text`.", rich_help_panel=PANEL),
+    ] = None,
+    verbose: Annotated[
+        int,
+        typer.Option(
+            "-v",
+            "--verbose",
+            count=True,
+            metavar="",
+            show_default=False,
+            help="Log more; `-vv`: everything.",
+            rich_help_panel=PANEL,
+        ),
+    ] = 0,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Log errors only.", rich_help_panel=PANEL)] = False,
+    version: Annotated[
+        bool, typer.Option("-V", "--version", callback=_print_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    logs.set_up("info", "text")
+    _set_up_log(log_level, log_format, verbose, quiet)
+
+
+COMMON = dict(inspect.signature(common, eval_str=True).parameters)
+del COMMON["version"]
+
+
+def _set_up_log(log_level: str | None, log_format: str | None, verbose: int, quiet: bool) -> None:
     if sum((log_level is not None, verbose > 0, quiet)) > 1:
         raise typer.BadParameter("give one of `--log-level`, `-v` and `-q`", param_hint="--log-level")
     level = "error" if quiet else ("debug", "trace")[min(verbose, 2) - 1] if verbose else log_level
@@ -196,12 +210,11 @@ def with_common_options(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command's function with the options of all commands, which a signal ends with a message."""
 
     own = command_parameters(command)
-    common = (_keyword_only(name, default, type_) for name, (type_, default) in COMMON.items())
-    parameters = [*own.parameters, *common]
+    parameters = [*own.parameters, *(each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in COMMON.values())]
 
     @functools.wraps(command)
     def called(**arguments: Any) -> None:
-        set_up_log(**{name: arguments.pop(name) for name in COMMON})
+        _set_up_log(**{name: arguments.pop(name) for name in COMMON})
         try:
             signals.resume()
             command(**own.arguments(arguments))
@@ -262,17 +275,13 @@ def usage_first(calls: Sequence[str], paragraphs: Sequence[str]) -> str:
     return "\n".join(("```", *calls, "```", "\n\u00a0\n".join(paragraphs)))
 
 
-def command_name(command: Callable[..., None]) -> str:
-    return command.__name__.replace("_", "-")
-
-
 def register(app: typer.Typer, command: Callable[..., None], *, bare: bool = False) -> None:
     """Make a function a command. `bare`: a call without arguments does not show its help."""
     paragraphs = [" ".join(part.split()) for part in inspect.cleandoc(command.__doc__ or "").split("\n\n")]
     calls = [match[1] for paragraph in paragraphs if (match := _CALL.fullmatch(paragraph))]
     sentences = [paragraph for paragraph in paragraphs if not _CALL.fullmatch(paragraph)]
     help = usage_first(calls, sentences)
-    name = command_name(command)
+    name = command.__name__.replace("_", "-")
     make = app.command(
         name, cls=Command, no_args_is_help=not bare, help=help, short_help=sentences[0], context_settings=HELP
     )

@@ -47,8 +47,9 @@ from typer.models import OptionInfo
 from typer.testing import CliRunner
 
 from ggfmt import docs
-from ggfmt.cli import app, common
+from ggfmt.cli import app
 from ggfmt.cli.typer_commands import COMMON as COMMON_OPTIONS
+from ggfmt.cli.typer_commands import common
 from ggfmt.config.handler_file import handler_file
 from ggfmt.config.handler_options import KafkaOptions
 from ggfmt.config.handlers import HandlerOptions, RunOptions, read_configuration
