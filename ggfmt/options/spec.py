@@ -14,11 +14,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from functools import cache, cached_property
-from typing import Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, TypeVar, cast
 
 from ggfmt.java.text import trim
 from ggfmt.options import value_types
 from ggfmt.options.releases import FIRST_RELEASE
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 T = TypeVar("T")
 
@@ -53,8 +56,8 @@ class OptionSpec:
     kind: value_types.ValueType[Any]
     default: Any
     doc: str
-    since: str
-    aliases: tuple[str, ...]
+    since: str = FIRST_RELEASE
+    aliases: tuple[str, ...] = ()
     example: str | None = None
     until: str | None = None
     disputed: tuple[str, ...] = ()
@@ -134,43 +137,30 @@ def _is_between(name: str, start: str, end: str) -> bool:
     return len(name) > len(start) + len(end) and name.startswith(start) and name.endswith(end)
 
 
-def option(
-    kind: value_types.ValueType[T],
-    default: T | None,
-    doc: str,
-    *,
-    since: str = FIRST_RELEASE,
-    until: str | None = None,
-    aliases: tuple[str, ...] = (),
-    example: str | None = None,
-    name: str | None = None,
-    disputed: tuple[str, ...] = (),
-) -> T:
-    """Declare an option as a dataclass field. If the default is None, annotate the attribute as `X | None`.
+class Facts(TypedDict, total=False):
+    """What a declaration may say besides, as in `OptionSpec`; `name`: if it is not made from the attribute."""
 
-    `name`: that of the property, if it is not made from the attribute's.
-    """
-    about = {"kind": kind, "doc": doc, "since": since, "until": until, "aliases": aliases, "example": example}
-    return cast(T, field(default=default, metadata={**about, "name": name, "disputed": disputed}))
+    since: str
+    until: str | None
+    aliases: tuple[str, ...]
+    example: str
+    name: str
+    disputed: tuple[str, ...]
 
 
-def switch(
-    doc: str,
-    default: bool = False,
-    *,
-    since: str = FIRST_RELEASE,
-    until: str | None = None,
-    aliases: tuple[str, ...] = (),
-    disputed: tuple[str, ...] = (),
-) -> bool:
+def option(kind: value_types.ValueType[T], default: T | None, doc: str, **facts: Unpack[Facts]) -> T:
+    """Declare an option as a dataclass field. If the default is None, annotate the attribute as `X | None`."""
+    return cast(T, field(default=default, metadata={"kind": kind, "doc": doc, **facts}))
+
+
+def switch(doc: str, default: bool = False, **facts: Unpack[Facts]) -> bool:
     """Declare an option that is `true` or `false`."""
-    kind = value_types.Bool()
-    return option(kind, default, doc, since=since, until=until, aliases=aliases, disputed=disputed)
+    return option(value_types.Bool(), default, doc, **facts)
 
 
-def choice(doc: str, *words: tuple[str, str], since: str = FIRST_RELEASE, aliases: tuple[str, ...] = ()) -> str:
+def choice(doc: str, *words: tuple[str, str], **facts: Unpack[Facts]) -> str:
     """Declare an option whose values are words, each with what it does; the first is the default."""
-    return option(value_types.Choice(dict(words)), words[0][0], doc, since=since, aliases=aliases)
+    return option(value_types.Choice(dict(words)), words[0][0], doc, **facts)
 
 
 def _example(kind: value_types.ValueType[Any], default: Any) -> str:
@@ -247,8 +237,8 @@ def _specs(cls: type[Options]) -> PropertySet:
     specs = []
     for item in fields(cls):
         if "kind" in item.metadata:
-            about: dict[str, Any] = {**item.metadata, "attr": item.name, "default": item.default}
-            about["name"] = about["name"] or property_name(item.name)
-            about["since"] = about["since"] if cls.of_goldengate else ""
+            about = {"name": property_name(item.name), "attr": item.name, "default": item.default, **item.metadata}
+            if not cls.of_goldengate:
+                about["since"] = ""
             specs.append(OptionSpec(**about))
     return PropertySet(specs)

@@ -90,6 +90,7 @@ LIBRARIES: dict[str, set[str]] = {
     "sqlalchemy": {"comparison.sql_database"},
     "confluent_kafka": {"kafka"},
     "tomli": {"config.settings_file"},
+    "typing_extensions": {"options.spec"},  # for type checkers alone, which bring it along
     "deltalake": {"rows.targets.delta"},
     "pyroaring": {"rowfiles.deleted_rows"},
     "pyiceberg": {"rows.targets.iceberg", "rows.targets.iceberg_deletes"},
