@@ -11,7 +11,7 @@ import builtins
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from types import ModuleType
 from typing import Any, Literal, ParamSpec, TypeVar
@@ -21,9 +21,6 @@ T = TypeVar("T")
 
 _ANNOTATED = "Annotated["
 Panel = Literal["Input", "Handlers", "Output", "Kafka", "Spark", "Display", "Checks", "Fixes", "Logging"]
-
-
-# Classes are written out here: at every start of the command line, a dataclass takes longer to make than to use.
 
 
 class Argument:
@@ -61,44 +58,41 @@ class PythonOnly:
     """An argument that the command line does not have."""
 
 
+@dataclass(eq=False, repr=False)
 class OldName:
     """The name in Python that an argument had in earlier releases. It goes on working, with a warning.
 
     value  the word that the option of this name stood for, if it was a flag
     """
 
-    def __init__(self, name: str, value: str | None = None) -> None:
-        self.name, self.value = name, value
+    name: str
+    value: str | None = None
 
     @property
     def option(self) -> str:
         return f"--{self.name.replace('_', '-')}"
 
 
+@dataclass(eq=False, repr=False)
 class After:
     """The place of an option in the help of the command: after the one of this name."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    name: str
 
 
+@dataclass(eq=False, repr=False)
 class Parameter:
     """A parameter that a field of a request or a function declares.
 
     `type` has Any for names that only type checkers import; `default` may be `inspect.Parameter.empty`.
     """
 
-    def __init__(
-        self,
-        name: str,
-        type: Any,
-        default: Any,
-        metadata: Sequence[object],
-        annotation: Any = None,
-        keyword_only: bool = False,
-    ) -> None:
-        self.name, self.type, self.default, self.metadata = name, type, default, metadata
-        self.annotation, self.keyword_only = annotation, keyword_only
+    name: str
+    type: Any
+    default: Any
+    metadata: Sequence[object]
+    annotation: Any = None
+    keyword_only: bool = False
 
     @property
     def argument(self) -> Argument | None:
