@@ -56,18 +56,13 @@ def run(
         interrupt_before_commit(),
     ):
         result = run_conversion(replace(request, warn=emit_warnings, progress=progress_callback))
-    if result.plan is not None:
-        from ggfmt.render.runs import dry_run_text
+    if request.dry_run:
+        from ggfmt.render.runs import dry_run_text, topics_text
         from ggfmt.render.wrapping import write_lines
 
         whole = logging.getLogger("ggfmt").isEnabledFor(logging.DEBUG)
-        write_lines(dry_run_text(result.plan, whole), sys.stdout)
-        return
-    if request.dry_run:
-        from ggfmt.render.runs import topics_text
-        from ggfmt.render.wrapping import write_lines
-
-        write_lines(topics_text(result.topics), sys.stdout)
+        text = topics_text(result.topics) if result.plan is None else dry_run_text(result.plan, whole)
+        write_lines(text, sys.stdout)
         return
     if report is not None:
         _write_report(report, result.totals)
@@ -202,12 +197,11 @@ def schema(
             raise typer.BadParameter(f"`{output}` cannot be written: {error.strerror}", param_hint="-o") from None
 
 
-ComparisonFormat = Literal["text", "json", "github"]
-
-
 def compare(
     request: CompareRequest,
-    output_format: Annotated[ComparisonFormat, Option(panel="Display", help="Format of the result.")] = "text",
+    output_format: Annotated[
+        Literal["text", "json", "github"], Option(panel="Display", help="Format of the result.")
+    ] = "text",
 ) -> None:
     """Compare two sets of rows, such as a consolidated result and a dump of the database.
 
@@ -294,13 +288,14 @@ def report(
     """
     from ggfmt.render.pager import paged
     from ggfmt.render.report.page import page, write_page
-    from ggfmt.render.runs import print_run
+    from ggfmt.render.runs import run_text
+    from ggfmt.render.wrapping import write_lines
     from ggfmt.sinks.messages.run_history import read_run
 
     found = read_run(output, run)
     if html is None:
         with paged():
-            print_run(found, sys.stdout)
+            write_lines(run_text(found), sys.stdout)
     elif str(html) == "-":
         sys.stdout.buffer.write(page(found).encode())
     else:

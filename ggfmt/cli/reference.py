@@ -15,8 +15,6 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, di
 from ggfmt.options.property_values import argument_error
 from ggfmt.version import VERSION
 
-OptionsFormat = Literal["text", "json", "markdown"]
-
 
 def formats() -> None:
     """List the formats: what can be read, written and described by a schema.
@@ -94,7 +92,9 @@ def explain(
             metavar="WORD", help="A code, a property, a key of a handler file, or the id of a format.", complete="words"
         ),
     ],
-    output_format: Annotated[OptionsFormat, Option(panel="Display", help="Format of the explanation.")] = "text",
+    output_format: Annotated[
+        Literal["text", "json", "markdown"], Option(panel="Display", help="Format of the explanation.")
+    ] = "text",
 ) -> None:
     """Explain a code or a property: its meaning, its legal values, and its effect on a message.
 

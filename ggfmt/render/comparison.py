@@ -13,7 +13,7 @@ from ggfmt.comparison.rows import Example
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.java.text import visible
 from ggfmt.render.ci_formats import diagnostics_github
-from ggfmt.render.diagnostics import diagnostics_json, escape_surrogates, page_lines, print_diagnostics
+from ggfmt.render.diagnostics import as_dict, escape_surrogates, page_lines, print_diagnostics
 from ggfmt.render.terminal import write_text
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def comparison_json(found: Comparison) -> str:
         "a": found.a,
         "b": found.b,
         "tables": [_table_dict(table) for table in found.tables],
-        "findings": json.loads(diagnostics_json(findings_of(found))),
+        "findings": list(map(as_dict, findings_of(found))),
     }
     return json.dumps(document, indent=2) + "\n"
 

@@ -13,7 +13,7 @@ from typing import TextIO
 
 from ggfmt.doctor.finding import size_text
 from ggfmt.reading.progress import ProgressCallback, ProgressSnapshot
-from ggfmt.render.terminal import columns_of, is_interactive
+from ggfmt.render.terminal import columns_of, encodable, is_interactive
 
 _TICK_SECONDS = 0.2
 _LOG_SECONDS = 30.0  # between two lines about one phase
@@ -81,11 +81,7 @@ class StatusLine:
     def draw(self) -> None:
         standing = self._standing
         if standing is not None and not self._ended.is_set():
-            try:
-                "━╌".encode(self._terminal.encoding or "ascii")
-                unicode = True
-            except UnicodeEncodeError:
-                unicode = False
+            unicode = encodable("━╌", self._terminal) == "━╌"
             self._draw(status_line(standing, self._clock(), columns_of(self._terminal) - 1, unicode))
 
     def write_above(self, text: str) -> None:
@@ -158,7 +154,7 @@ def status_line(standing: ProgressSnapshot, now: float, columns: int, unicode: b
     text = "  ".join((text, *parts))
     room = min(columns - len(text) - 2, _BAR)
     if bar and room >= _MIN_BAR:
-        full, empty = "━╌" if unicode else "#-"
+        full, empty = ("━", "╌") if unicode else ("#", "-")
         done = room * standing.bytes_done // standing.bytes_total
         text = "  ".join((standing.phase, full * done + empty * (room - done), *parts))
     return text[:columns]

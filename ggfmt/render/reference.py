@@ -320,7 +320,8 @@ def _owner_facts(owner: Owner) -> Iterator[_Fact]:
 
 
 def _property(word: symbols.PropertySymbol, given: str) -> Explanation:
-    applied = any(variant.spec.attr or word.kind is OwnerKind.OWN for variant in word.variants) or _is_key(word)
+    is_key = word.variants[0].owners[0] is KEYS
+    applied = is_key or word.kind is OwnerKind.OWN or any(variant.spec.attr for variant in word.variants)
     paragraphs = [f"`{given}` is read as `{word.name}`."] if word.renamed else []
     if _one_meaning(word.variants) and word.variants[0].spec.doc:
         paragraphs.append(word.variants[0].spec.doc)
@@ -342,7 +343,8 @@ def _property(word: symbols.PropertySymbol, given: str) -> Explanation:
         width = max(map(len, named)) + 2
         facts.insert(0, ("values", tuple(f"{f'`{name}`':{width}}  {text}" for name, text in named.items())))
     if not applied:
-        facts.append(("in ggfmt", ("refused, because it changes messages" if _changes(word) else "no effect",)))
+        is_refused = any(variant.spec.changes for variant in word.variants)
+        facts.append(("in ggfmt", ("refused, because it changes messages" if is_refused else "no effect",)))
     if word.keyword is not None:
         facts += [(f"keyword in {where}", (doc,)) for where, doc in word.keyword.meanings]
     if word.others:
@@ -376,23 +378,12 @@ def named_values(word: symbols.PropertySymbol) -> Iterator[tuple[str, str]]:
             yield target.name, "; ".join((releases(target), *([_chain(target)] if target.chain else ())))
     elif word.key == "gg.stage":
         for stage in PROCESS.words(word.key):
-            yield stage, f"of {', '.join(found)}" if (found := _targets_with(stage)) else "of no target that is known"
-
-
-def _targets_with(stage: str) -> list[str]:
-    return [target.name for target in TARGETS.values() if stage in target.stages]
+            targets = ", ".join(target.name for target in TARGETS.values() if stage in target.stages)
+            yield stage, f"of {targets or 'no target that is known'}"
 
 
 def _chain(target: Target) -> str:
     return " -> ".join(("File Writer", *target.chain))
-
-
-def _is_key(word: symbols.PropertySymbol) -> bool:
-    return word.variants[0].owners[0] is KEYS
-
-
-def _changes(word: symbols.PropertySymbol) -> bool:
-    return any(variant.spec.changes for variant in word.variants)
 
 
 def _names(variant: symbols.Variant) -> list[str]:

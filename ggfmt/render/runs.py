@@ -12,7 +12,7 @@ from ggfmt.diagnostics.diagnostic import without_credentials
 from ggfmt.formats import FORMATS
 from ggfmt.java.text import visible
 from ggfmt.location import Location
-from ggfmt.render.diagnostics import count_findings, diagnostics_json, print_diagnostics
+from ggfmt.render.diagnostics import as_dict, count_findings, print_diagnostics
 from ggfmt.render.report.facts import NOTHING_LOST, ReportData, operations_of, seconds_text, time_text
 from ggfmt.render.wrapping import write_lines
 from ggfmt.sinks.dry_run import DryRun
@@ -33,7 +33,7 @@ def verification_json(found: Verification) -> str:
         "bytes": found.size,
         "messages": messages,
         "rejects": dict(sorted(found.rejects.items())),
-        "findings": json.loads(diagnostics_json(found.findings)),
+        "findings": list(map(as_dict, found.findings)),
     }
     return json.dumps(document, indent=2) + "\n"
 
@@ -175,10 +175,6 @@ def _first(lines: Sequence[str], most: int | None, noun: str = "") -> Iterator[s
 MAX_TABLES = 20
 MAX_LOST = 5  # columns of a handler
 MAX_REJECTS = 10
-
-
-def print_run(run: PastRun, stream: TextIO) -> None:
-    write_lines(run_text(run), stream)
 
 
 def run_text(run: PastRun) -> str:
