@@ -81,12 +81,12 @@ def run_application(request: ApplyRequest) -> list[str]:
     from ggfmt.rows.targets.postgresql_state import CHECKPOINT, OUTPUT, ApplyConnection
     from ggfmt.scratch import Scratch, remove_abandoned
 
+    arguments.check_choices(request)
     inputs = arguments.texts(request.inputs)
     if request.print_sql is not None:
         from ggfmt.rows.merge_sql import merge_statements
 
-        dialect = arguments.check_choice("print_sql", request.print_sql, Dialect)
-        return [statement for given in inputs for statement in merge_statements(given, dialect)]
+        return [statement for given in inputs for statement in merge_statements(given, request.print_sql)]
     url = request.database if request.database is not None else inputs.pop()
     if not is_database(url) or not inputs:
         help = "for example `ggfmt apply changes/ postgresql://HOST/DATABASE`"

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from os import PathLike
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Literal, get_args, get_origin
 
+from ggfmt.commands.declaration import parameters
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, UsageError, list_names, suggestion
 from ggfmt.options.property_values import PropertyValue, argument_error, property_text
 
@@ -253,8 +254,11 @@ def tables(definitions: Mapping[str, TableDef] | Paths, source: WriterSettings |
     return found
 
 
-def check_choice(name: str, value: str, legal: object) -> str:
-    words = get_args(legal)
-    if value not in words:
-        raise argument_error(f"`{name}` cannot be `{value}`", f"legal values are {list_names(words)}")
-    return value
+def check_choices(request: object) -> None:
+    """UsageError GG565 if a field of a request that has a few legal words has another value."""
+    for each in parameters(type(request)):  # type: ignore[arg-type]  # mypy sees the __hash__ of instances
+        kinds = (each.type, *get_args(each.type))
+        words = [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
+        value = getattr(request, each.name)
+        if words and value not in (*words, each.default):
+            raise argument_error(f"`{each.name}` cannot be `{value}`", f"legal values are {list_names(words)}")

@@ -168,6 +168,7 @@ def run_consolidation(request: ConsolidateRequest, database: ApplyConnection | N
     from ggfmt.rows.run import ConsolidationSettings, execute
     from ggfmt.rows.targets.options import TargetOptions
 
+    arguments.check_choices(request)
     if request.history and request.changes:
         raise query_error("a history and net changes are two results", "leave out one of `history` and `changes`")
     files, target = arguments.texts(request.inputs), arguments.text(request.output)
@@ -182,9 +183,9 @@ def run_consolidation(request: ConsolidateRequest, database: ApplyConnection | N
         "history" if request.history else "changes" if request.changes else "current",
         _moment(request.as_of),
         _moment(request.since),
-        arguments.check_choice("order", request.order, RowOrder),  # type: ignore[arg-type]
+        request.order,
         frozenset(filter(None, kept)),
-        arguments.check_choice("on_unfit", request.on_unfit, OnUnfit),  # type: ignore[arg-type]
+        request.on_unfit,
         request.starts_empty,
     )
     input_format, source = arguments.input_settings(
@@ -194,9 +195,9 @@ def run_consolidation(request: ConsolidateRequest, database: ApplyConnection | N
         inputs=files,
         output=target,
         query=query,
-        to=arguments.check_choice("to", request.to, RowFormat),
-        mode=arguments.check_choice("mode", request.mode, RowMode),
-        quarantine=arguments.check_choice("on_reject", request.on_reject, OnReject) == "quarantine",
+        to=request.to,
+        mode=request.mode,
+        quarantine=request.on_reject == "quarantine",
         base=arguments.text(request.base),
         checkpoint=arguments.text(request.checkpoint),
         keys=arguments.keys(request.key),
@@ -207,10 +208,10 @@ def run_consolidation(request: ConsolidateRequest, database: ApplyConnection | N
             arguments.size(request.file_size, "`--file-size`"),
             request.catalog,
             arguments.pairs(request.catalog_options, "`--catalog-option`", "`uri=https://catalog.example`"),
-            arguments.check_choice("on_foreign_commit", request.on_foreign_commit, ForeignCommits),  # type: ignore[arg-type]
+            request.on_foreign_commit,
             request.drop_columns,
             arguments.pairs(request.table_options, "`--table-option`", "`delta.logRetentionDuration=interval 30 days`"),
-            arguments.check_choice("on_table_error", request.on_table_error, TableErrors),  # type: ignore[arg-type]
+            request.on_table_error,
             database,
         ),
         input_format=input_format,

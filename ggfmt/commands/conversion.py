@@ -170,6 +170,7 @@ def run_conversion(request: ConvertRequest) -> Result:
     from ggfmt.formats.api.reading import MAX_RECORD_BYTES
     from ggfmt.sinks.messages.run import RunSettings, execute
 
+    arguments.check_choices(request)
     files = arguments.texts(request.inputs)
     target = arguments.text(request.output)
     runner = choose_runner(
@@ -190,10 +191,9 @@ def run_conversion(request: ConvertRequest) -> Result:
         output=target,
         input_format=input_format,
         definitions=arguments.tables(request.definitions, source),
-        mode=arguments.check_choice("mode", request.mode, Mode),
-        event_handlers=arguments.check_choice("event_handlers", request.event_handlers, EventHandlers),
-        quarantine=arguments.check_choice("on_reject", request.on_reject, OnReject) == "quarantine",
-        strict=request.strict,
+        mode=request.mode,
+        event_handlers=request.event_handlers,
+        quarantine=request.on_reject == "quarantine",
         current_timestamp=arguments.parse_timestamp(request.current_timestamp),
         split_size=arguments.size(request.split_size, "`--split-size`"),
         max_record=arguments.size(request.max_record, "`--max-record`") or MAX_RECORD_BYTES,

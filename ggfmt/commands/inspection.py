@@ -123,11 +123,11 @@ def make_schemas(request: SchemaRequest) -> list[SchemaFile]:
     from ggfmt.reading.scan import ScanRequest
     from ggfmt.sinks.schema import schemas
 
+    arguments.check_choices(request)
     configuration = None
     if arguments.texts(request.config) or arguments.lines(request.settings):
         configuration = arguments.configuration(request.config, request.settings, request.handlers, None)
         request.warn(configuration.diagnostics)
-    kind = None if request.kind is None else arguments.check_choice("kind", request.kind, SchemaKind)
     input_format, source = arguments.input_settings(
         request.input_format, request.input_config, request.input_options, request.schema_registry
     )
@@ -135,7 +135,7 @@ def make_schemas(request: SchemaRequest) -> list[SchemaFile]:
     selection = arguments.selection(request.table, request.exclude, request.columns, request.mask, request.mask_key)
     files, topics = arguments.texts(request.inputs), arguments.topics(request.producer_config)
     wanted = ScanRequest(files, input_format, source, definitions, selection=selection, topics=topics)
-    return schemas(wanted, configuration, kind)
+    return schemas(wanted, configuration, request.kind)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
