@@ -1,4 +1,4 @@
-"""Shell completion: the words that a shell may offer. Nothing here loads Arrow, and nothing here reports errors."""
+"""Shell completion: words, of which typer offers those that fit. Nothing here loads Arrow or reports errors."""
 
 from __future__ import annotations
 
@@ -22,41 +22,41 @@ _MASTERS = {
     "k8s://": "A Kubernetes cluster: k8s://https://HOST:PORT.",
 }
 _NO_MASTERS = {"none": "This machine without Spark and without Java, on all cores.", "none[1]": "This process alone."}
-_Offers = list[tuple[str, str]]  # words, each with a short description
+_Offers = Iterable[tuple[str, str]]  # words, each with a short description
 
 
-def words(incomplete: str) -> _Offers:
+def words() -> _Offers:
     from ggfmt.config.symbols import titles
 
-    return _starting(incomplete, titles())
+    return titles()
 
 
-def option_sets(incomplete: str) -> _Offers:
+def option_sets() -> _Offers:
     from ggfmt.config.symbols import OWNERS, option_sets
 
     docs = {owner.name: owner.doc for owner in reversed(OWNERS)}
-    return _starting(incomplete, ((name, docs[name]) for name in option_sets()))
+    return ((name, docs[name]) for name in option_sets())
 
 
-def topics(incomplete: str) -> _Offers:
+def topics() -> _Offers:
     from ggfmt import docs
 
     pages = ((topic, page.summary) for topic, page in docs.pages().items())
-    return _starting(incomplete, (*pages, *((word, page.title) for word, (page, _) in docs.aliases().items())))
+    return (*pages, *((word, page.title) for word, (page, _) in docs.aliases().items()))
 
 
-def written_formats(incomplete: str) -> _Offers:
-    return _starting(incomplete, _formats("writes"))
+def written_formats() -> _Offers:
+    return _formats("writes")
 
 
-def new_handler_files(incomplete: str) -> _Offers:
+def new_handler_files() -> _Offers:
     from ggfmt.config.handler_file import NEW_TYPES
 
-    return _starting(incomplete, (*_formats("writes"), *((name, type.doc) for name, type in NEW_TYPES.items())))
+    return (*_formats("writes"), *((name, type.doc) for name, type in NEW_TYPES.items()))
 
 
-def input_formats(incomplete: str) -> _Offers:
-    return _starting(incomplete, (("auto", "Decided by the first record."), *_formats("reads")))
+def input_formats() -> _Offers:
+    return (("auto", "Decided by the first record."), *_formats("reads"))
 
 
 def _formats(ability: str) -> _Offers:
@@ -65,16 +65,16 @@ def _formats(ability: str) -> _Offers:
     return [(name, format.doc) for name, format in FORMATS.items() if getattr(format, ability) is not None]
 
 
-def handlers(ctx: typer.Context, incomplete: str) -> _Offers:
-    return _starting(incomplete, ((name, format or "") for name, format in _handlers(ctx.params).items()))
+def handlers(ctx: typer.Context) -> _Offers:
+    return ((name, format or "") for name, format in _handlers(ctx.params).items())
 
 
-def spark_masters(incomplete: str) -> _Offers:
-    return _starting(incomplete, _MASTERS.items())
+def spark_masters() -> _Offers:
+    return _MASTERS.items()
 
 
-def masters(incomplete: str) -> _Offers:
-    return _starting(incomplete, (*_MASTERS.items(), *_NO_MASTERS.items()))
+def masters() -> _Offers:
+    return (*_MASTERS.items(), *_NO_MASTERS.items())
 
 
 def settings(ctx: typer.Context, incomplete: str) -> _Offers:
@@ -93,7 +93,7 @@ def settings(ctx: typer.Context, incomplete: str) -> _Offers:
         for format in (chosen,) if chosen in FORMATS else FORMATS:
             offers |= _lines(f"{handler}format.", FORMATS[str(format)].options.specs())
     offers |= _lines("ggfmt.", RunOptions.specs())
-    return _starting(incomplete, offers.items())
+    return offers.items()
 
 
 def _lines(prefix: str, specs: Sequence[OptionSpec]) -> dict[str, str]:
@@ -124,10 +124,6 @@ def show_or_install(arguments: Sequence[str]) -> None:
         _, file = machinery.install(shell=shell, prog_name=PROGRAM, complete_var=VARIABLE)
         print(f"The completion is in {file} and works in the next shell.")
     sys.exit(0)
-
-
-def _starting(incomplete: str, offers: Iterable[tuple[str, str]]) -> _Offers:
-    return [(word, help) for word, help in offers if word.startswith(incomplete)]
 
 
 def _handlers(parameters: dict[str, Any]) -> dict[str, str | None]:
