@@ -32,10 +32,24 @@ _MAX_CHOICES = 24  # characters of choices in a line of the help
 
 
 class CommandParameters:
-    """The parameters of a command. `requests`: the request classes that its function takes, by parameter."""
+    """The parameters of a command's function, with the fields of each request that it takes in place of the request."""
 
-    def __init__(self, declared: Sequence[Parameter], requests: Mapping[str, type]) -> None:
-        self._declared, self._requests = declared, requests
+    def __init__(self, command: Callable[..., None]) -> None:
+        self._requests: dict[str, type] = {}
+        self._declared: list[Parameter] = []
+        for item in inspect.signature(command).parameters.values():
+            type_, metadata = type_and_metadata(item.annotation, sys.modules[command.__module__])
+            if isinstance(type_, type) and is_dataclass(type_):
+                self._requests[item.name] = type_
+                self._declared += parameters(type_)
+            else:
+                self._declared.append(Parameter(item.name, type_, item.default, metadata))
+        for parameter in list(self._declared):
+            for about in parameter.metadata:
+                if isinstance(about, After):
+                    self._declared.remove(parameter)
+                    place = [each.name for each in self._declared].index(about.name) + 1
+                    self._declared.insert(place, parameter)
 
     @property
     def parameters(self) -> list[inspect.Parameter]:
@@ -46,15 +60,20 @@ class CommandParameters:
                 default = _REQUIRED if each.argument.required else each.default
                 hint = _hint(each.name, each.type, default is None, each.argument)
                 made.append(_keyword_only(each.name, default, hint))
-        for each, old in _renamed(self._declared):
+        for each, old in self._renamed():
             assert each.argument is not None
             parsed = bool if old.value is not None else _command_line_type(each.type, each.argument)
             made.append(_keyword_only(old.name, None, Annotated[parsed | None, typer.Option(old.option, hidden=True)]))
         return made
 
+    def _renamed(self) -> Iterator[tuple[Parameter, OldName]]:
+        for each in self._declared:
+            if isinstance(each.argument, Option) and each.old is not None:
+                yield each, each.old
+
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         left = dict(given)
-        for each, old in _renamed(self._declared):
+        for each, old in self._renamed():
             value = left.pop(old.name)
             if value is None or value == []:
                 continue
@@ -67,38 +86,6 @@ class CommandParameters:
         for name, request in self._requests.items():
             made[name] = request(**{each.name: left.pop(each.name) for each in parameters(request) if each.argument})
         return {**made, **left}
-
-
-def _renamed(declared: Sequence[Parameter]) -> Iterator[tuple[Parameter, OldName]]:
-    for each in declared:
-        if isinstance(each.argument, Option) and each.old is not None:
-            yield each, each.old
-
-
-def command_parameters(command: Callable[..., None]) -> CommandParameters:
-    """Return the parameters of a function, with the fields of each request that it takes in place of the request."""
-    module = sys.modules[command.__module__]
-    requests: dict[str, type] = {}
-    declared: list[Parameter] = []
-    for item in inspect.signature(command).parameters.values():
-        type_, metadata = type_and_metadata(item.annotation, module)
-        if is_dataclass(type_):
-            assert isinstance(type_, type)
-            requests[item.name] = type_
-            declared += parameters(type_)
-        else:
-            declared.append(Parameter(item.name, type_, item.default, metadata))
-    return CommandParameters(_ordered(declared), requests)
-
-
-def _ordered(declared: Sequence[Parameter]) -> list[Parameter]:
-    ordered = list(declared)
-    for item in declared:
-        for about in item.metadata:
-            if isinstance(about, After):
-                ordered.remove(item)
-                ordered.insert([each.name for each in ordered].index(about.name) + 1, item)
-    return ordered
 
 
 def _keyword_only(name: str, default: Any, hint: Any) -> inspect.Parameter:
@@ -209,7 +196,7 @@ def _fitted(line: str) -> str:
 def with_common_options(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command's function with the options of all commands, which a signal ends with a message."""
 
-    own = command_parameters(command)
+    own = CommandParameters(command)
     parameters = [*own.parameters, *(each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in COMMON.values())]
 
     @functools.wraps(command)

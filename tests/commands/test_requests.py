@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 import ggfmt
 from ggfmt.cli import app, app_for, completion, main
 from ggfmt.cli.data_commands import run
-from ggfmt.cli.typer_commands import command_parameters, register, with_common_options
+from ggfmt.cli.typer_commands import CommandParameters, register, with_common_options
 from ggfmt.commands.api import request_function
 from ggfmt.commands.comparison import CompareRequest, run_comparison
 from ggfmt.commands.consolidation import ConsolidateRequest, run_consolidation
@@ -243,7 +243,7 @@ def test_a_command_has_the_types_that_typer_parses() -> None:
 
 def test_an_option_of_the_command_alone_is_not_the_argument_of_python_with_its_name() -> None:
     """`--progress` is a flag, and `progress` of Python a function."""
-    made = command_parameters(run)
+    made = CommandParameters(run)
     given = {each.name: each.default for each in made.parameters} | {"inputs": ["in"], "progress": True, "to": "xml"}
     arguments = made.arguments(given)
     request = arguments.pop("request")
