@@ -56,11 +56,8 @@ static Verdict put_quoted(Column *column, int64_t row, const Slice *field) {
         return verdict;
     char *to = column->data.data + column->data.size;
     const char *end = field->start + field->length - 1;
-    for (const char *at = field->start + 1; at < end; at++) {
+    for (const char *at = field->start + 1; at < end; at += *at == '"' && at + 1 < end && at[1] == '"' ? 2 : 1)
         *to++ = *at;
-        if (*at == '"' && at + 1 < end && at[1] == '"')
-            at++;
-    }
     column->data.size = (size_t)(to - column->data.data);
     column_end(column, row, TEXT);
     return TAKEN;
@@ -71,8 +68,10 @@ static Verdict put_field(DelimitedScanner *s, Column *column, int64_t row, const
         return TAKEN;
     if (slice_is(field, s->null.start, s->null.length))
         return column_put(column, row, field->start, 0, 0, IS_NULL);
-    if (s->quoted && field->length > 1 && *field->start == '"' && field->start[field->length - 1] == '"')
-        return put_quoted(column, row, field);
+    int starts = s->quoted && field->length && *field->start == '"';
+    int ends = s->quoted && field->length && field->start[field->length - 1] == '"';
+    if (starts || ends) /* one quote alone is a part of a value that contains the delimiter */
+        return starts && ends && field->length > 1 ? put_quoted(column, row, field) : ODD;
     return column_put(column, row, field->start, field->length, (size_t)(s->end - field->start), TEXT);
 }
 

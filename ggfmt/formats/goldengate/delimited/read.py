@@ -6,6 +6,7 @@ the defaults. A value that contains a delimiter makes a line with too many field
 
 from __future__ import annotations
 
+import re
 from array import array
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -156,17 +157,15 @@ def _at_once(source: Source, start: int, length: int | None) -> Iterator[Chunk]:
     help = "convert the file to UTF-8, or increase `--max-record`: ggfmt reads a file with this encoding as a whole"
     long = source.long(0, head)
     assert long.problem is not None
-    yield replace(
-        long,
-        problem=replace(
-            long.problem, message=f"the file has {source.offset:,} bytes, and the limit is {source.limit:,}", help=help
-        ),
-    )
+    message = f"the file has {source.offset:,} bytes, and the limit is {source.limit:,}"
+    yield replace(long, problem=replace(long.problem, message=message, help=help))
 
 
 _MAX_SCANNED_BYTES = 1 << 30  # bytes: a column has less than twice as many
 _ENCODING_HELP = "set `encoding` in `--input-config`"
 _WITH_BEFORE = pa.array([OpType.UPDATE.value, OpType.DELETE.value], pa.string())
+_SHOWN = {"I": (Part.AFTER, Part.VALUE), "U": tuple(Part)[1:], "D": (Part.BEFORE, Part.VALUE), "T": ()}  # values
+_TORN = re.compile('(?s)"|".*[^"]|[^"].*"')  # what is left of a value in quotes that contains the delimiter
 _PARTS = (Part.NAME, Part.BEFORE, Part.AFTER, Part.VALUE)  # by the number that the kernel has for each
 _MAX_METADATA = 256
 _MAX_SHOWN = 20  # columns in an error
@@ -293,27 +292,23 @@ class DelimitedTextReader(BatchingReader[_Table]):
         codec = _codec(source)
         if source.options.encoding != NATIVE and not can_decode(source.options.encoding):
             help = "convert the file to UTF-8, and set `encoding=UTF-8` in `--input-config`"
-            name = source.options.encoding
-            raise UsageError(
-                Diagnostic("GG303", f"ggfmt writes the encoding `{name}`, but does not read it", help=help)
-            )
+            message = f"ggfmt writes the encoding `{source.options.encoding}`, but does not read it"
+            raise UsageError(Diagnostic("GG303", message, help=help))
         columns = source.options.metadata(source.context)
         check_operation_type(columns, "delimited text", "write it with `includeOpType=true`, or with")
         try:
             delimiter = source.options.line_delimiter.encode(codec)
         except UnicodeEncodeError:
             message = f"`lineDelimiter` has a character that `{source.options.encoding}` does not support"
-            raise UsageError(
-                Diagnostic("GG103", message, help="set `lineDelimiter` and `encoding` as the writer of the file did")
-            ) from None
+            help = "set `lineDelimiter` and `encoding` as the writer of the file did"
+            raise UsageError(Diagnostic("GG103", message, help=help)) from None
         if not delimiter:
             message = "delimited text with an empty `lineDelimiter` cannot be read: lines have no end"
             raise UsageError(Diagnostic("GG103", message, help="write it with a `lineDelimiter`"))
         by_bytes = _is_plain(codec)
         skipped = 0
         if _has_header(source) and by_bytes:
-            end = head.find(delimiter)
-            skipped = end + len(delimiter) if end >= 0 else len(head)
+            skipped = sum(map(len, head.partition(delimiter)[:2]))
         # A search may start anywhere if no end of the delimiter looks like its beginning.
         found = not any(delimiter[:n] == delimiter[-n:] for n in range(1, len(delimiter)))
         return DelimitedLayout(splittable=by_bytes and found, delimiter=delimiter, by_bytes=by_bytes, skipped=skipped)
@@ -394,7 +389,7 @@ class DelimitedTextReader(BatchingReader[_Table]):
 
     def _hold(self, ordinal: int, line: str) -> Diagnostic | None:
         """Buffer the operation in a line, or return what is wrong with it."""
-        delimiter = self.source.options.field_delimiter
+        options, delimiter = self.source.options, self.source.options.field_delimiter
         line = line.removeprefix("\ufeff")  # joined files: the first field is metadata, which has no byte order mark
         fields = line.split(delimiter) if delimiter else [line]
         if len(fields) < self._head:
@@ -410,9 +405,15 @@ class DelimitedTextReader(BatchingReader[_Table]):
             return self._wrong_count(fields, definition, width)
         assert self._roles.op is not None  # the layout guarantees it
         word = fields[self._field(self._roles.op)]
-        kind = self._kinds.get(word)
-        if kind is None:
+        if (kind := self._kinds.get(word)) is None:
             return self._wrong_key(word, definition)
+        states = (options.null_value_representation, options.missing_value_representation)
+        shown = zip(table.cells, fields[self._head :], strict=True) if options.wrap_strings_in_quotes else ()
+        for cell, text in shown:
+            if cell.part in _SHOWN[kind] and _TORN.fullmatch(text) and text not in states:
+                place = Span(table=definition.full_name, field=definition.column_names[cell.column])
+                message = "a value begins or ends with a quote, but not both: it may contain the delimiter"
+                return Diagnostic("GG311", message, place, "correct the line, or use another `fieldDelimiter`")
         table.operations.append((kind, fields))
         table.ordinals.append(ordinal)
         return None
@@ -510,15 +511,12 @@ class DelimitedTextReader(BatchingReader[_Table]):
             names += table.column_names[:_MAX_SHOWN]
             left = len(table.columns) - _MAX_SHOWN
             names += [f"{left} more columns"] if left > 0 else []
+        has = f"{len(fields)} fields"
         help = "correct the definition or `--input-config`; a value may contain the delimiter"
-        guessed = guessed_options(fields[0].encode()) if len(fields) == 1 else None
-        if guessed is not None:
-            help = (
-                f"try {' '.join(f'`{option}`' for option in guessed)}, or give the handler file with `--input-config`"
-            )
-        elif len(fields) == 1:
-            help = "set `fieldDelimiter` with `--input-option`, or give the handler file with `--input-config`"
-        has = "1 field" if len(fields) == 1 else f"{len(fields)} fields"
+        if len(fields) == 1:
+            guessed = " ".join(f"`{option}`" for option in guessed_options(fields[0].encode()) or ())
+            first = f"try {guessed}" if guessed else "set `fieldDelimiter` with `--input-option`"
+            has, help = "1 field", f"{first}, or give the handler file with `--input-config`"
         message = f"the line has {has}, but should have {wanted_text}: {', '.join(map(visible, names))}"
         return Diagnostic("GG311", message, place, help)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from dialects import Read, read, told
 from hypothesis import given
 from hypothesis import strategies as st
 from runs import JSON_LINES, PIPES, content, operation, run_ggfmt, tables, write_lines
+from scanners import without_kernels
 from strategies import examples
 
 from ggfmt.arrow.arrays import map_items
@@ -78,6 +80,19 @@ def test_lines_that_do_not_name_their_table_need_one_definition() -> None:
     assert [table for table, _ in one.operations] == [TABLE]
     two = found_in(b"I|t|c|p|1|2\n", TABLE, TableDef("GG.U", TABLE.columns), includeTableName="false")
     assert two.reasons == ["GG205 lines do not name their table, and 2 tables are defined"]
+
+
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize("values", [b'"Chair| red"', b'"a""|b"', b'x|"', b'x|"y', b'"|x'])
+def test_a_part_of_a_value_in_quotes_is_a_reject(values: bytes, native: bool) -> None:
+    data = b"I|GG.T|t|c|p|" + values + b'\nI|GG.T|t|c|p|"1 "" 2"|x"y\nI|GG.T|t|c|p|N"|"M\n'
+    states = {"nullValueRepresentation": 'N"', "missingValueRepresentation": '"M'}
+    with nullcontext() if native else without_kernels():
+        found = found_in(data, TABLE, wrapStringsInQuotes="true", **states)
+    assert [operation.after for operation in found.plain] == [{"A": '1 " 2', "B": 'x"y'}, {"A": None}]
+    reason = "GG311 a value begins or ends with a quote, but not both: it may contain the delimiter"
+    assert found.reasons == [reason]
+    assert len(found_in(data, TABLE, **states).plain) == 3
 
 
 @examples(100)
