@@ -215,11 +215,10 @@ def summary_lines(document: dict[str, Any], whole: bool = False) -> Iterator[str
             parts.append(f"{counted(table['defaults'], 'value')} that no operation set ({columns})")
         if table["unfit"]:
             columns = ", ".join(f"{column} {count:,}" for column, count in table["unfit"].items())
-            parts.append(f"{counted(sum(table['unfit'].values()), 'value')} that do not fit their type ({columns})")
-        if table["contradictions"]:
-            kinds = ", ".join(f"{what} {count:,}" for what, count in table["contradictions"].items())
-            found = counted(sum(table["contradictions"].values()), "operation")
-            parts.append(f"{found} that contradict the row ({kinds})")
+            parts.append(f"{counted(sum(table['unfit'].values()), 'value')} that did not fit their type ({columns})")
+        if wrong := table["contradictions"]:
+            kinds = ", ".join(f"{what} {count:,}" for what, count in wrong.items())
+            parts.append(f"{counted(sum(wrong.values()), 'operation')} that contradicted the row ({kinds})")
         order = table["order"] + ("; operations of one time are taken for a transaction" if table["timed"] else "")
         key = "" if table["key"] else "; no primary key: all columns identify a row, see `--key`"
         line = f"{name}: {', '.join(parts)}; in the order of {order}{key}"

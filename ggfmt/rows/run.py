@@ -192,7 +192,7 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
     def report(self, run: Run) -> dict[str, Any]:
         for line in self._summary:
             log.info("%s", visible(line))
-        log.info("committed to %s", visible(self.target.shown))
+        log.info("%s %s", self.target.ending, visible(self.target.shown))
         return self._document
 
     def unchanged(self) -> dict[str, Any]:

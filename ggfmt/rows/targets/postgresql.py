@@ -202,6 +202,7 @@ class PostgreSQLTarget(RowTarget):
         published = [file for result in results for file in self.operation_files(result, parts)]
         document, stale = self._with_others(describe(published), results)
         if database.dry_run:
+            self.ending = "rolled back, because of `--dry-run`: nothing was changed in"
             return document
         part = CommitPart(self.output, deletes=[*stale, *map(run_file, kept_runs(self.output.store))])
         for item in published:

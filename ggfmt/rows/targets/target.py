@@ -37,7 +37,7 @@ class RowTarget(ABC):
     rejects   files of records that could not be read, which `publish` makes visible
     inputs    what this run has read, as the checkpoint records it; None without a checkpoint
     staged    the operations of the run, before `prepare`
-    owner     what a checkpoint belongs to; `shown`: the target for people
+    owner     what a checkpoint belongs to; `shown`: the target for people; `ending`: what became of it
     keeps_unresolved  whether unresolved operations are a part of the result; otherwise they stop the run
     unfinished  what a run that was cut off has read, as the checkpoint records it, if this run has to end it first
     """
@@ -49,7 +49,7 @@ class RowTarget(ABC):
     def __init__(self, output: RowsDirectory, to: str) -> None:
         self.output, self.to = output, to
         self.owner: OutputTarget = output
-        self.shown = output.root.shown
+        self.shown, self.ending = output.root.shown, "committed to"
         self.previous: PreviousResult | None = None
         self.unfinished: Sequence[Any] | None = None
         self.rejects: Sequence[StagedFile] = ()

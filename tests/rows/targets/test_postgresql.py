@@ -438,6 +438,8 @@ def test_a_dry_run_prints_the_sql_and_changes_nothing(target: Target) -> None:
         " from stdin; -- 1 row\n",
     ):
         assert text in found.stdout
+    assert "rolled back, because of `--dry-run`: nothing was changed in postgresql://" in found.stderr
+    assert "committed" not in found.stderr
     assert target.rows("select name, md5(content) from ggfmt_state order by name") == state
     assert target.rows("select to_regclass('gg.c') is null, (select count(*) from gg.a)") == [("t", "3")]
 
