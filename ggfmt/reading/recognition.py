@@ -95,16 +95,14 @@ def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:
             continue
         if len(reasons) == 1:
             ((name, reason),) = reasons.items()
-            return (
-                name,
-                f"in {file.shown}, {reason}" if envelope is None else f"in {file.shown}, of {envelope}, {reason}",
-            )
+            of = "" if envelope is None else f"of {envelope}, "
+            return name, f"in {file.shown}, {of}{reason}"
         if reasons:
             raise Abend(_of_several(file.shown, head, reasons, envelope))
         verdict = "fits no input format"
         help = (
-            "name only change files; if the writer did not use the default properties, give its handler file with "
-            "`--input-config`, or `--input-format` and `--input-option`"
+            "name only change files; if the record is damaged, correct it; if the writer did not use the default "
+            "properties, give its handler file with `--input-config`, or `--input-format` and `--input-option`"
         )
         if envelope is not None:
             verdict = f"is one of {envelope}, and its content fits no JSON format"
@@ -120,7 +118,7 @@ def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:
         if known is not None:
             verdict, help = f"is {known.what}, which ggfmt does not read", known.help
         raise Abend(Diagnostic("GG309", f"the first record {verdict}", Span(file=file.shown), help))
-    return READ[0], "no input"
+    return "json", "no input"
 
 
 def _of_several(shown: str, head: bytes, reasons: Mapping[str, str], envelope: str | None) -> Diagnostic:
@@ -188,9 +186,8 @@ def reader_of(name: str, source: WriterSettings = DEFAULT_SETTINGS) -> type[Read
     if name not in READ:
         near = suggestion(name, READ)
         legal = f"legal values are `auto`, {', '.join(f'`{known}`' for known in READ)}"
-        raise UsageError(
-            Diagnostic("GG309", f"`--input-format` cannot be `{name}`", help=f"{legal}; {near}" if near else legal)
-        )
+        help = f"{legal}; {near}" if near else legal
+        raise UsageError(Diagnostic("GG309", f"`--input-format` cannot be `{name}`", help=help))
     return FORMATS[name].read_support.by(source).reader
 
 

@@ -106,7 +106,7 @@ class Scan:
         if request.input_format == "auto":
             self.input_format, self.reason = detect_format(files)
         else:
-            self.input_format, self.reason = request.input_format, "set by `--input-format`"
+            self.input_format, self.reason = request.input_format, "set by `--input-format` or `--input-config`"
         reader_of(self.input_format)  # which refuses an unknown format
         self.source = _with_keys(with_defaults(request.source, self.input_format), request.keys)
         self.reader = reader_of(self.input_format, self.source)

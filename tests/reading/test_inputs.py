@@ -209,6 +209,12 @@ def test_files_of_no_bytes_are_input(tmp_path: Path, caplog: pytest.LogCaptureFi
     assert "the input is empty: 1 file of 0 bytes" in caplog.text
 
 
+def test_files_of_empty_lines_have_no_operations(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(b"\n \r\n")
+    run_ggfmt([tmp_path / "a.json"], tmp_path / "out", *JSON_LINES)
+    assert numbers(tmp_path / "out") == []
+
+
 # Each file once
 
 

@@ -87,7 +87,7 @@ def test_the_other_format_in_another_file_is_named_with_each_reject(given: bool,
     rejects = _rejects(tmp_path / "out")
     assert manifest(tmp_path / "out")["totals"]["records_rejected_by_reader"] == 5
     assert rejects.count(b"this record has the format `debezium_json`") == 5
-    why = "set by `--input-format`" if given else f"in {tmp_path / 'a.json'}, {BY_ONE}"
+    why = "set by `--input-format` or `--input-config`" if given else f"in {tmp_path / 'a.json'}, {BY_ONE}"
     assert rejects.count(f"ggfmt reads the input as `json`: {why}".encode()) == 5
 
 
