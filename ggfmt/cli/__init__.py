@@ -105,6 +105,9 @@ def _run_guarded(given: Sequence[str], as_json: bool, failure: Failure) -> int:
         if signals.count():  # the signal was taken for another error
             emit("error", signals.interruption())
             return signals.exit_code()
+        if isinstance(error, ModuleNotFoundError) and not (error.name or PROGRAM).startswith(PROGRAM):
+            emit_findings([Diagnostic("GG522", f"the package `{error.name}` is not installed", help=_PACKAGES_HELP)])
+            return STOPPED
         if as_json:
             emit_json("error", "this is a defect of ggfmt", traceback=traceback.format_exc())
         else:
@@ -114,6 +117,7 @@ def _run_guarded(given: Sequence[str], as_json: bool, failure: Failure) -> int:
 
 
 _MEMORY_HELP = "give it more memory (see `ulimit -v`), or run with fewer processes: `--master 'none[1]'`"
+_PACKAGES_HELP = "install ggfmt with its dependencies, not with `--no-deps`; `ggfmt doctor` lists what is missing"
 
 
 def _report_unwritten(error: OSError) -> int:

@@ -85,6 +85,16 @@ def test_a_defect_is_told_in_json(called: Called, monkeypatch: pytest.MonkeyPatc
     assert line["traceback"].rstrip().endswith("ZeroDivisionError")
 
 
+def test_a_package_that_is_not_installed_is_named(called: Called, monkeypatch: pytest.MonkeyPatch) -> None:
+    def imports(*_: object) -> None:
+        raise ModuleNotFoundError(name="pyarrow")
+
+    monkeypatch.setattr("ggfmt.sinks.messages.verification.verify", imports)
+    code, told = called("verify", "out")
+    assert code == 3
+    assert told.startswith("error[GG522] the package `pyarrow` is not installed")
+
+
 MISSING = [
     ("run", "gone.json", "--to", "json", "-o", "out", *NONE),
     ("run", "in.json", "-c", "gone.properties", "-o", "out", *NONE),

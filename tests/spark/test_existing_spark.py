@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import subprocess
 import sys
 import textwrap
@@ -530,7 +531,9 @@ def test_workers_that_lack_something(own: Worker, caplog: pytest.LogCaptureFixtu
         prepare_workers(lambda archive: [replace(own, lacks=("fastavro",))], pytest.fail)
     (told,) = caplog.messages
     assert told == f"the workers run Python {own.version} (`{own.python}`), without fastavro, which some formats need"
-    with pytest.raises(Abend, match=r"GG522.* lacks msgspec>=0\.21 and lxml"):
+    with pytest.raises(
+        Abend, match=rf"GG522.* lacks msgspec>=0\.21 and lxml.* such as `{re.escape(sys.executable)}` on"
+    ):
         prepare_workers(lambda archive: [replace(own, lacks=("lxml", "msgspec>=0.21"))], pytest.fail)
 
 
