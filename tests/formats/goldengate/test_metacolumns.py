@@ -26,6 +26,7 @@ from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context, WriterSettings
 from ggfmt.formats.goldengate.metacolumns import KEYWORDS, Template
+from ggfmt.java.charsets import codec_of
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.options.releases import RELEASES
@@ -426,6 +427,29 @@ def test_every_file_starts_with_the_names_of_its_fields(encoding: str, tmp_path:
             ("I", f"{n:020d}", "GG.T") for n in range(7)
         ]
         assert [row["after"]["NAME"] for row in rows] == [f"n{n}" for n in range(7)]
+
+
+@pytest.mark.parametrize("named", ["false", "true"])
+@pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16"])
+def test_a_file_without_its_header_loses_no_operation(encoding: str, named: str, tmp_path: Path) -> None:
+    options = {
+        "encoding": encoding,
+        "fieldDelimiter": ",",
+        "enableFieldDescriptorHeaders": "true",
+        "metaColumnsTemplate": "${position},${optype[I]},${objectname[t]}",
+        "includeMetaColumnNames": named,
+    }
+    settings = ["gg.handler.h.format=delimitedtext", *(f"gg.handler.h.format.{k}={v}" for k, v in options.items())]
+    config = tmp_path / "h.properties"
+    config.write_text("gg.handlerlist=h\n" + "\n".join(settings))
+    run_ggfmt([write_lines(tmp_path / "in.json", LINES)], tmp_path / "out", *settings, definitions=DEFINED)
+    (whole,) = (tmp_path / "out" / "h" / "GG.T").iterdir()
+    part = tmp_path / "part.txt"
+    part.write_bytes(whole.read_bytes().partition("\n".encode(codec_of(encoding)))[2])
+    for file in (whole, part):
+        again = tmp_path / "again" / file.name
+        run_ggfmt([file], again, *settings, source=told(config), input_format="delimitedtext", definitions=DEFINED)
+        assert content(again, "h") == whole.read_bytes()
 
 
 def told(config: Path) -> Any:

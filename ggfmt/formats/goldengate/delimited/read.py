@@ -79,9 +79,10 @@ CHUNK_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class DelimitedLayout(Layout):
-    """`by_bytes`: the ends of lines can be found without decoding the text before them."""
+    """`by_bytes`: the ends of lines are found without decoding. `header`: the first line is one, not in `skipped`."""
 
     by_bytes: bool = field(default=True, kw_only=True)
+    header: bool = field(default=False, kw_only=True)
 
 
 def file_chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
@@ -249,12 +250,8 @@ class LineScanner(Scanner):
         self._columns += len(cells)
         fields = tuple((_PARTS.index(cell.part), cell.column) for cell in cells)
         both = any(cell.part is Part.BEFORE for cell in cells)
-        if (
-            table is None
-            or not cells
-            or self._columns > _MAX_COLUMNS
-            or not self.bind_table(table.full_name, name, fields, len(table.columns), both)
-        ):
+        fits = bool(cells) and self._columns <= _MAX_COLUMNS
+        if table is None or not fits or not self.bind_table(table.full_name, name, fields, len(table.columns), both):
             self.native.refuse(name)
 
 
@@ -305,20 +302,18 @@ class DelimitedTextReader(BatchingReader[_Table]):
         if not delimiter:
             message = "delimited text with an empty `lineDelimiter` cannot be read: lines have no end"
             raise UsageError(Diagnostic("GG103", message, help="write it with a `lineDelimiter`"))
-        by_bytes = _is_plain(codec)
-        skipped = 0
-        if _has_header(source) and by_bytes:
-            skipped = sum(map(len, head.partition(delimiter)[:2]))
+        by_bytes, names = _is_plain(codec), _has_header(head, codec, source)
+        skipped = sum(map(len, head.partition(delimiter)[:2])) if names and by_bytes else 0
         # A search may start anywhere if no end of the delimiter looks like its beginning.
-        found = not any(delimiter[:n] == delimiter[-n:] for n in range(1, len(delimiter)))
-        return DelimitedLayout(splittable=by_bytes and found, delimiter=delimiter, by_bytes=by_bytes, skipped=skipped)
+        found = by_bytes and not any(delimiter[:n] == delimiter[-n:] for n in range(1, len(delimiter)))
+        return DelimitedLayout(found, delimiter, by_bytes=by_bytes, header=names and not by_bytes, skipped=skipped)
 
     chunks = staticmethod(file_chunks)
 
     def spans(self, chunk: Chunk) -> Spans:
         # Search characters, not bytes: bytes of other characters may look like a delimiter.
         try:
-            text = chunk.data.decode(self._codec, "surrogateescape" if _by_bytes(chunk) else "strict")
+            text = chunk.data.decode(self._codec, "surrogateescape" if _layout(chunk).by_bytes else "strict")
         except UnicodeDecodeError:
             return [(0, len(chunk.data))]
         delimiter = self.source.options.line_delimiter
@@ -328,7 +323,7 @@ class DelimitedTextReader(BatchingReader[_Table]):
             end = start + len(line.encode(self._codec, "surrogateescape"))
             spans.append((start, end))
             start = end + len(delimiter.encode(self._codec))
-        return spans[_has_header(self.source) and not _by_bytes(chunk) :]
+        return spans[_layout(chunk).header :]
 
     def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
         data = None if self.scanner is None else self._as_utf8(chunk)
@@ -339,7 +334,7 @@ class DelimitedTextReader(BatchingReader[_Table]):
                 yield self.reject(ordinal, problem)
 
     def _as_utf8(self, chunk: Chunk) -> bytes | None:
-        if len(chunk.data) > _MAX_SCANNED_BYTES or not _by_bytes(chunk):
+        if len(chunk.data) > _MAX_SCANNED_BYTES or not _layout(chunk).by_bytes:
             return None
         if self._codec == "utf-8":
             return chunk.data
@@ -360,7 +355,7 @@ class DelimitedTextReader(BatchingReader[_Table]):
 
     def _lines(self, chunk: Chunk) -> Iterator[tuple[int, str | Diagnostic]]:
         first = self.ordinal
-        if _by_bytes(chunk):
+        if _layout(chunk).by_bytes:
             data = chunk.data.removeprefix(BOM_UTF8) if self._codec == "utf-8" and not chunk.offset else chunk.data
             encoded = data.split(chunk.layout.delimiter)
             self.ordinal += len(encoded) - (not encoded[-1])
@@ -375,7 +370,7 @@ class DelimitedTextReader(BatchingReader[_Table]):
             yield first, Diagnostic("GG303", message, help=_ENCODING_HELP)
             return
         lines = text.removeprefix("\ufeff").split(self.source.options.line_delimiter)
-        lines = lines[_has_header(self.source) : len(lines) - (not lines[-1])]
+        lines = lines[_layout(chunk).header : len(lines) - (not lines[-1])]
         self.ordinal += len(lines)
         yield from enumerate(lines, first)
 
@@ -521,8 +516,7 @@ class DelimitedTextReader(BatchingReader[_Table]):
         return Diagnostic("GG311", message, place, help)
 
     def _wrong_key(self, key: str, table: TableDef) -> Diagnostic:
-        word = key if len(key) <= 40 and key.isprintable() else "..."
-        message = f"the operation type cannot be `{word}`"
+        message = f"the operation type cannot be `{key if len(key) <= 40 and key.isprintable() else '...'}`"
         return Diagnostic("GG304", message, Span(table=table.full_name), legal_values(op_keys(self.source.options)))
 
 
@@ -531,8 +525,15 @@ def _codec(source: WriterSettings) -> str:
     return codec_of(native_charset() if encoding == NATIVE else encoding)
 
 
-def _has_header(source: WriterSettings) -> bool:
-    return getattr(source.options, "enable_field_descriptor_headers", False)
+def _has_header(head: bytes, codec: str, source: WriterSettings) -> bool:
+    """Return whether a file starts with one line of names. If it was split, its other parts start with operations."""
+    options, columns = source.options, source.options.metadata(source.context)
+    line = head.decode(codec, "replace").removeprefix("\ufeff").partition(options.line_delimiter)[0]
+    named, op = options.include_meta_column_names, Roles.of(columns).op or 0
+    words = line.split(options.field_delimiter or options.line_delimiter)[named :: 1 + named][: len(columns)]
+    others = len(words) == len(columns) and words[op] not in op_kinds(options)
+    plain = re.search("[\r\n](?s:.)", line) is None and (others or words == [column.name for column in columns])
+    return plain and getattr(options, "enable_field_descriptor_headers", False)
 
 
 def _is_plain(codec: str) -> bool:
@@ -540,9 +541,9 @@ def _is_plain(codec: str) -> bool:
     return codec == "utf-8" or len(bytes(range(256)).decode(codec, "replace")) == 256
 
 
-def _by_bytes(chunk: Chunk) -> bool:
+def _layout(chunk: Chunk) -> DelimitedLayout:
     assert isinstance(chunk.layout, DelimitedLayout)
-    return chunk.layout.by_bytes
+    return chunk.layout
 
 
 class DelimitedTextRouter(Router):
@@ -559,7 +560,7 @@ class DelimitedTextRouter(Router):
     def route(self, chunk: Chunk) -> Routed:
         behind = chunk.layout.delimiter
         exact = self._codec == "utf-8" or (behind.isascii() and self._between.isascii())
-        if chunk.problem is not None or not _by_bytes(chunk) or not exact or not self._between or not self._name:
+        if chunk.problem is not None or not _layout(chunk).by_bytes or not exact or not self._between or not self._name:
             raise Unroutable
         data = chunk.data if chunk.data.endswith(behind) else chunk.data + behind
         lines = pc.split_pattern(pa.array([data], pa.binary()), behind.decode()).flatten()[:-1]

@@ -95,6 +95,13 @@ def test_a_part_of_a_value_in_quotes_is_a_reject(values: bytes, native: bool) ->
     assert len(found_in(data, TABLE, **states).plain) == 3
 
 
+def test_with_another_line_delimiter_a_file_is_no_header() -> None:
+    data = b"op_type|table|op_ts|current_ts|pos|A|B\nI|GG.T|t|c|p|1|x\n"
+    assert len(found_in(data, TABLE, enableFieldDescriptorHeaders="true").plain) == 1
+    found = found_in(data, TABLE, enableFieldDescriptorHeaders="true", lineDelimiter="CDATA[\\r\\n]")
+    assert found.reasons == ["GG205 the table `table` has no definition"]
+
+
 @examples(100)
 @given(st.binary(max_size=200), st.sampled_from(["UTF-8", "UTF-16", "ISO-8859-1"]))
 def test_any_bytes_give_operations_or_rejects(data: bytes, encoding: str) -> None:
