@@ -101,8 +101,8 @@ def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:
             raise Abend(_of_several(file.shown, head, reasons, envelope))
         verdict = "fits no input format"
         help = (
-            "name only change files; if the record is damaged, correct it; if the writer did not use the default "
-            "properties, give its handler file with `--input-config`, or `--input-format` and `--input-option`"
+            "name only change files; correct a damaged record; if the properties are not the default, give the handler "
+            "file with `--input-config`, or `--input-format` and `--input-option`"
         )
         if envelope is not None:
             verdict = f"is one of {envelope}, and its content fits no JSON format"

@@ -239,7 +239,7 @@ def check_workers(workers: Sequence[Worker]) -> None:
 def lack_error(lacks: Sequence[str], pythons: str = "") -> Abend:
     message = f"the Python of the workers{pythons} lacks {' and '.join(lacks)}"
     help = (
-        f"install {' '.join(lacks)} for it, or set PYSPARK_PYTHON, before Spark starts, to a Python that has them, such"
+        f"install {' '.join(lacks)} for it, or set PYSPARK_PYTHON before Spark starts to a Python with them, such"
         f" as `{sys.executable}` on this machine; `ggfmt docs run-on-a-cluster` has more ways"
     )
     return Abend(Diagnostic("GG522", message, help=help))
