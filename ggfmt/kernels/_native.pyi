@@ -122,6 +122,7 @@ class DelimitedScanner(Scanner):
         name: tuple[int, ...],
         slots: tuple[int, ...],
         kinds: Mapping[bytes, bytes],
+        labels: tuple[bytes, ...] = ...,
     ) -> None: ...
     def refuse(self, name: bytes) -> None: ...
 

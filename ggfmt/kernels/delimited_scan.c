@@ -15,6 +15,7 @@ enum Part { NOTHING, BEFORE, AFTER, VALUE };
 typedef struct {
     uint8_t part;
     int32_t column;
+    Slice text; /* what the field must be; without a start: anything */
 } Field;
 
 typedef struct {
@@ -37,6 +38,7 @@ typedef struct {
     int *slot; /* the places of the slots */
     int slots;
     OpWords ops;
+    Slice *label;    /* what every other field of the metadata must be, from the first on; NULL for anything */
     Slice *field;    /* of the line's metadata */
     const char *end; /* of the data */
 } DelimitedScanner;
@@ -104,6 +106,8 @@ static Verdict values(DelimitedScanner *s, DelimitedTable *table, char op, const
             return ODD;
         const Slice text = field_at(&s->between, at + s->between.length, end);
         const Field *field = &table->fields[i];
+        if (field->text.start != NULL && !slice_is(&text, field->text.start, field->text.length))
+            return ODD;
         if (exists[field->part]) {
             Column *columns = field->part == BEFORE ? table->base.rows.before : table->base.rows.after;
             Verdict verdict = put_field(s, &columns[field->column], s->base.row, &text);
@@ -126,6 +130,8 @@ static Verdict line(DelimitedScanner *s, const char *at, const char *end, int64_
             return ODD;
         s->field[i] = field_at(&s->between, at + (i ? s->between.length : 0), end);
         at = s->field[i].start + s->field[i].length;
+        if (s->label && i % 2 == 0 && !slice_is(&s->field[i], s->label[i / 2].start, s->label[i / 2].length))
+            return ODD;
     }
     Verdict verdict = table_name(s, &name);
     if (verdict == TAKEN)
@@ -176,12 +182,17 @@ static int read_places(DelimitedScanner *s, PyObject *tuple, int **places, int *
 }
 
 static int make(Scanner *base, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"between", "behind", "null", "missing", "quoted", "head", "op", "name", "slots", "kinds", NULL};
+    static char *names[] = {"between", "behind", "null", "missing", "quoted", "head", "op", "name", "slots",
+                            "kinds",   "labels", NULL};
     DelimitedScanner *s = (DelimitedScanner *)base;
-    PyObject *between, *behind, *null, *missing, *name, *slots, *kinds;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "SSSSpiiO!O!O!", names, &between, &behind, &null, &missing, &s->quoted,
-                                     &s->head, &s->op, &PyTuple_Type, &name, &PyTuple_Type, &slots, &PyDict_Type, &kinds))
+    PyObject *between, *behind, *null, *missing, *name, *slots, *kinds, *labels = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "SSSSpiiO!O!O!|O!", names, &between, &behind, &null, &missing, &s->quoted,
+                                     &s->head, &s->op, &PyTuple_Type, &name, &PyTuple_Type, &slots, &PyDict_Type, &kinds,
+                                     &PyTuple_Type, &labels))
         return -1;
+    Py_ssize_t count = labels == NULL ? 0 : PyTuple_Size(labels);
+    if (count && count * 2 != s->head)
+        return refuse("labels of other fields");
     if (!PyBytes_Size(between) || !PyBytes_Size(behind) || s->head < 1 || s->head > MAX_HEAD || s->op < 0 ||
         s->op >= s->head)
         return refuse("an empty delimiter, or no operation type");
@@ -189,12 +200,16 @@ static int make(Scanner *base, PyObject *args, PyObject *keywords) {
     s->field = memory_make(memory, (size_t)s->head, sizeof(Slice));
     if (s->field == NULL || text_read(memory, between, &s->between) < 0 || text_read(memory, behind, &s->behind) < 0 ||
         text_read(memory, null, &s->null) < 0 || text_read(memory, missing, &s->missing) < 0 ||
-        read_places(s, name, &s->name, &s->name_parts) < 0 || read_places(s, slots, &s->slot, &s->slots) < 0)
+        read_places(s, name, &s->name, &s->name_parts) < 0 || read_places(s, slots, &s->slot, &s->slots) < 0 ||
+        (count && (s->label = memory_make(memory, (size_t)count, sizeof(Slice))) == NULL))
         return -1;
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (text_read(memory, PyTuple_GetItem(labels, i), &s->label[i]) < 0)
+            return -1;
     return op_words_read(&s->ops, memory, kinds);
 }
 
-/* Makes a table from (part, column) of each field, the number of columns, and whether lines have both images. */
+/* Makes a table from (part, column) or (part, column, text) of each field, the number of columns, and whether lines have both images. */
 static int make_table(Scanner *base, Table *base_table, int Py_UNUSED(key), PyObject *description) {
     DelimitedTable *table = (DelimitedTable *)base_table;
     PyObject *fields;
@@ -209,11 +224,15 @@ static int make_table(Scanner *base, Table *base_table, int Py_UNUSED(key), PyOb
         return -1;
     for (Py_ssize_t i = 0; i < count; i++) {
         int part, column;
-        if (!PyArg_ParseTuple(PyTuple_GetItem(fields, i), "ii", &part, &column))
+        PyObject *text = NULL;
+        if (!PyArg_ParseTuple(PyTuple_GetItem(fields, i), "ii|S", &part, &column, &text))
             return -1;
         if (part < NOTHING || part > VALUE || column < 0 || column >= columns || (part == BEFORE && !both))
             return refuse("a field of no column");
-        table->fields[table->width++] = (Field){(uint8_t)part, column};
+        table->fields[i] = (Field){(uint8_t)part, column, {0}};
+        if (text != NULL && text_read(&table->base.memory, text, &table->fields[i].text) < 0)
+            return -1;
+        table->width++;
     }
     return rows_make(&table->base.rows, &table->base.memory, both ? columns : 0, columns, ((DelimitedScanner *)base)->slots);
 }

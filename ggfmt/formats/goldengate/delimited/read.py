@@ -167,6 +167,7 @@ _ENCODING_HELP = "set `encoding` in `--input-config`"
 _WITH_BEFORE = pa.array([OpType.UPDATE.value, OpType.DELETE.value], pa.string())
 _SHOWN = {"I": (Part.AFTER, Part.VALUE), "U": tuple(Part)[1:], "D": (Part.BEFORE, Part.VALUE), "T": ()}  # values
 _TORN = re.compile('(?s)"|".*[^"]|[^"].*"')  # what is left of a value in quotes that contains the delimiter
+_TORN_VALUE = "a value begins or ends with a quote, but not both: it may contain the delimiter"
 _PARTS = (Part.NAME, Part.BEFORE, Part.AFTER, Part.VALUE)  # by the number that the kernel has for each
 _MAX_METADATA = 256
 _MAX_SHOWN = 20  # columns in an error
@@ -197,11 +198,10 @@ def line_scanner(
     delimiters = options.field_delimiter and options.line_delimiter
     if not delimiters or roles.op is None or len(metadata) * step > _MAX_METADATA:
         return None
+    op = roles.op * step + step - 1
 
     def fields(places: Iterable[int]) -> tuple[int, ...]:
         return tuple(place * step + step - 1 for place in places)
-
-    (op,) = fields([roles.op])
 
     def make(native: Any) -> LineScanner:
         scanner = native.DelimitedScanner(
@@ -215,6 +215,9 @@ def line_scanner(
             name=fields(roles.name),
             slots=fields(metadata_places(roles, tokens)),
             kinds={word.encode(): kind.encode() for word, kind in op_kinds(options).items()},
+            labels=tuple(
+                column.name.encode("utf-8", "surrogatepass") for column in metadata if options.include_meta_column_names
+            ),
         )
         return LineScanner(scanner, options.cells, define)
 
@@ -248,7 +251,10 @@ class LineScanner(Scanner):
         table = self._define(name.decode())
         cells = () if table is None else self._cells(len(table.columns))
         self._columns += len(cells)
-        fields = tuple((_PARTS.index(cell.part), cell.column) for cell in cells)
+        texts = [(column.encode("utf-8", "surrogatepass"),) for column in table.column_names] if table else []
+        fields = tuple(
+            (_PARTS.index(part), place, *(texts[place] if part is Part.NAME else ())) for part, place in cells
+        )
         both = any(cell.part is Part.BEFORE for cell in cells)
         fits = bool(cells) and self._columns <= _MAX_COLUMNS
         if table is None or not fits or not self.bind_table(table.full_name, name, fields, len(table.columns), both):
@@ -366,8 +372,7 @@ class DelimitedTextReader(BatchingReader[_Table]):
             text = chunk.data.decode(self._codec)
         except UnicodeDecodeError:
             self.ordinal += 1
-            message = f"the file is not {self.source.options.encoding}"
-            yield first, Diagnostic("GG303", message, help=_ENCODING_HELP)
+            yield first, Diagnostic("GG303", f"the file is not {self.source.options.encoding}", help=_ENCODING_HELP)
             return
         lines = text.removeprefix("\ufeff").split(self.source.options.line_delimiter)
         lines = lines[_layout(chunk).header : len(lines) - (not lines[-1])]
@@ -379,8 +384,7 @@ class DelimitedTextReader(BatchingReader[_Table]):
             return line.decode(codec)
         except UnicodeDecodeError as error:
             place = f"byte {line[error.start]:#04x} at byte {error.start} of the line"
-            message = f"the line is not {self.source.options.encoding}: {place}"
-            return Diagnostic("GG303", message, help=_ENCODING_HELP)
+            return Diagnostic("GG303", f"the line is not {self.source.options.encoding}: {place}", help=_ENCODING_HELP)
 
     def _hold(self, ordinal: int, line: str) -> Diagnostic | None:
         """Buffer the operation in a line, or return what is wrong with it."""
@@ -389,6 +393,8 @@ class DelimitedTextReader(BatchingReader[_Table]):
         fields = line.split(delimiter) if delimiter else [line]
         if len(fields) < self._head:
             return self._wrong_count(fields, None)
+        if options.include_meta_column_names and fields[: self._head : 2] != [column.name for column in self._metadata]:
+            return Diagnostic("GG311", "the metadata have other names", help="correct `metaColumnsTemplate`")
         # The name has no dots for absent parts at its start.
         parts = dropwhile(not_, (fields[place] for place in self._name))
         definition = self._definition(".".join(parts) if self._name else None)
@@ -401,14 +407,18 @@ class DelimitedTextReader(BatchingReader[_Table]):
         assert self._roles.op is not None  # the layout guarantees it
         word = fields[self._field(self._roles.op)]
         if (kind := self._kinds.get(word)) is None:
-            return self._wrong_key(word, definition)
+            message = f"the operation type cannot be `{word if len(word) <= 40 and word.isprintable() else '...'}`"
+            return Diagnostic("GG304", message, Span(table=definition.full_name), legal_values(op_keys(options)))
         states = (options.null_value_representation, options.missing_value_representation)
-        shown = zip(table.cells, fields[self._head :], strict=True) if options.wrap_strings_in_quotes else ()
-        for cell, text in shown:
-            if cell.part in _SHOWN[kind] and _TORN.fullmatch(text) and text not in states:
-                place = Span(table=definition.full_name, field=definition.column_names[cell.column])
-                message = "a value begins or ends with a quote, but not both: it may contain the delimiter"
-                return Diagnostic("GG311", message, place, "correct the line, or use another `fieldDelimiter`")
+        quoted = options.wrap_strings_in_quotes
+        checked = fields[self._head :] if quoted or options.include_column_names else ()
+        for (part, place), text in zip(table.cells, checked, strict=False):
+            name = definition.column_names[place]
+            torn = quoted and part in _SHOWN[kind] and text not in states and _TORN.fullmatch(text)
+            if torn or (part is Part.NAME and text.casefold() != name.casefold()):
+                message = _TORN_VALUE if torn else "the line names another column here than the definition"
+                help = "correct the line, the definition or `--input-config`"
+                return Diagnostic("GG311", message, Span(table=definition.full_name, field=name), help)
         table.operations.append((kind, fields))
         table.ordinals.append(ordinal)
         return None
@@ -497,27 +507,17 @@ class DelimitedTextReader(BatchingReader[_Table]):
         return defined_table(self.catalog, name, "lines", "definition", "delimited text does")
 
     def _wrong_count(self, fields: Sequence[str], table: TableDef | None, wanted: int | None = None) -> Diagnostic:
-        wanted_text = f"{wanted}" if wanted is not None else f"at least {self._head}"
-        place = Span() if table is None else Span(table=table.full_name)
-        names = [column.name for column in self._metadata]
-        if table is None:
-            names.append("columns of the table")
-        else:
-            names += table.column_names[:_MAX_SHOWN]
-            left = len(table.columns) - _MAX_SHOWN
-            names += [f"{left} more columns"] if left > 0 else []
+        columns = ("columns of the table",) if table is None else table.column_names
+        more = [f"{len(columns) - _MAX_SHOWN} more columns"] * (len(columns) > _MAX_SHOWN)
+        names = map(visible, (*(column.name for column in self._metadata), *columns[:_MAX_SHOWN], *more))
         has = f"{len(fields)} fields"
         help = "correct the definition or `--input-config`; a value may contain the delimiter"
         if len(fields) == 1:
             guessed = " ".join(f"`{option}`" for option in guessed_options(fields[0].encode()) or ())
             first = f"try {guessed}" if guessed else "set `fieldDelimiter` with `--input-option`"
             has, help = "1 field", f"{first}, or give the handler file with `--input-config`"
-        message = f"the line has {has}, but should have {wanted_text}: {', '.join(map(visible, names))}"
-        return Diagnostic("GG311", message, place, help)
-
-    def _wrong_key(self, key: str, table: TableDef) -> Diagnostic:
-        message = f"the operation type cannot be `{key if len(key) <= 40 and key.isprintable() else '...'}`"
-        return Diagnostic("GG304", message, Span(table=table.full_name), legal_values(op_keys(self.source.options)))
+        message = f"the line has {has}, but should have {wanted or f'at least {self._head}'}: {', '.join(names)}"
+        return Diagnostic("GG311", message, Span(table=None if table is None else table.full_name), help)
 
 
 def _codec(source: WriterSettings) -> str:

@@ -95,6 +95,20 @@ def test_a_part_of_a_value_in_quotes_is_a_reject(values: bytes, native: bool) ->
     assert len(found_in(data, TABLE, **states).plain) == 3
 
 
+@pytest.mark.parametrize("native", [True, False])
+def test_names_in_lines_are_those_of_the_definition(native: bool) -> None:
+    options = {"includeColumnNames": "true", "includeMetaColumnNames": "true", "metaColumnsTemplate": "${optype[op]}"}
+    data = b"op|I|A|1|b|2\nop|I|B|2|A|1\nx|I|A|1|B|2\nop|I|A|1|B|3\n"
+    with nullcontext() if native else without_kernels():
+        found = found_in(data, TABLE, **options)
+    assert [operation.after for operation in found.plain] == [{"A": "1", "B": "2"}, {"A": "1", "B": "3"}]
+    assert [reject.diagnostic.span.field for reject in found.rejects] == ["A", None]
+    assert found.reasons == [
+        "GG311 the line names another column here than the definition",
+        "GG311 the metadata have other names",
+    ]
+
+
 def test_with_another_line_delimiter_a_file_is_no_header() -> None:
     data = b"op_type|table|op_ts|current_ts|pos|A|B\nI|GG.T|t|c|p|1|x\n"
     assert len(found_in(data, TABLE, enableFieldDescriptorHeaders="true").plain) == 1
