@@ -82,12 +82,16 @@ def _field(delimiter: str, quote: str, backslash: bool) -> re.Pattern[str]:
 def find_layout(head: bytes, whole: bool, options: ArcionCsvOptions) -> CsvLayout:
     mark = len(BOM) if head.startswith(BOM) else 0
     plain = CsvLayout(False, options.delimiter.encode(), quote=options.quote, backslash=options.escape == BACKSLASH)
-    if not options.include_header or len(head) == mark:
+    if len(head) == mark:
         return replace(plain, skipped=mark)
     rows, cut = _spans(head, plain, not whole, mark)
     start, end = rows[0] if rows else (mark, mark)
     following = rows[1][0] if len(rows) > 1 else cut
     names = _columns(head[start:end], plain, options.mode)
+    if not options.include_header:
+        known = {tuple(map(str.casefold, columns)) for _, columns in options.columns}
+        problem = Diagnostic("GG311", "the first row has the names of the columns", help="set `includeHeader=true`")
+        return replace(plain, skipped=mark, problem=problem if tuple(map(str.casefold, names or ())) in known else None)
     if names is not None:
         return replace(plain, names=names, skipped=following)
     help = "correct the header, or `mode`, `delimiter`, `quote` and `escape` with `--input-option`"
@@ -213,8 +217,7 @@ class ArcionCsv(ArcionDialect):
                 yield invalid_utf8(record)
 
     def changes(self, record: Row) -> Meaning:
-        problem = record.layout.problem
-        if problem is not None:
+        if (problem := record.layout.problem) is not None:
             raise RecordError(problem.code, problem.message, problem.help)
         table, names = self.described_by(record.file, record.layout)
         if names is None:
@@ -281,8 +284,7 @@ class ArcionCsv(ArcionDialect):
 
     def _form(self, chunk: Chunk) -> tuple[int, tuple[bytes, ...]] | None:
         """Return the number of the table and columns of a chunk, and the columns as members of JSON; None if they are
-        not known, or not as the scanner takes them.
-        """
+        not known, or not as the scanner takes them."""
         assert isinstance(chunk.layout, CsvLayout)
         try:
             table, names = self.described_by(chunk.file, chunk.layout)
@@ -295,10 +297,9 @@ class ArcionCsv(ArcionDialect):
 
     def described_by(self, file: str, layout: CsvLayout) -> tuple[str, tuple[str, ...] | None]:
         """The table of a file, and its columns, None if they are not known; RecordError if the file names no table."""
-        table = self._tables.get(file)
-        if table is None:
+        if (table := self._tables.get(file)) is None:
             table = self._tables[file] = self._table(file)
-        return table, keys_of(table, self.options.columns) or layout.names
+        return table, layout.names or keys_of(table, self.options.columns) or None
 
     def _values(self, record: Row, table: str) -> list[str | None]:
         fields = fields_of(record.text, record.layout, self.options.null_literal)
@@ -314,9 +315,8 @@ class ArcionCsv(ArcionDialect):
         path = PurePosixPath(file)
         name = _SUFFIXES.sub("", path.name) if self.options.table_from == FILE else path.parent.name
         if not name:
-            raise RecordError(
-                "GG305", "the path of the file does not name its table", "set `tableName` with `--input-option`"
-            )
+            help = "set `tableName` with `--input-option`"
+            raise RecordError("GG305", "the path of the file does not name its table", help)
         try:
             return unquote(name, errors="strict")  # as ggfmt escapes names of directories
         except UnicodeDecodeError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from contract.arcion import CURSOR, GOOD, NONE, message, name
 from dialects import DATA, chunk_bytes, discover, layout_of, lines, read, told, written
 from oracle import PlainColumn, PlainOperation, PlainTable
 from runs import content, output_files, run_ggfmt
+from scanners import without_kernels
 from strategies import Changes, make_batch
 
 from ggfmt.columnar.metadata import Clock
@@ -368,6 +370,19 @@ def test_the_table_is_named_by_the_path_or_the_option(file: str, options: Any, t
     else:
         events += reader.flush()
         assert events[-1].table.full_name == table
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_a_header_is_no_row_and_its_names_count(native: bool) -> None:
+    data = b"b,A\n2,1\n"
+    with nullcontext() if native else without_kernels():
+        given = {"mode": "snapshot", "tableName": "T", "columns": "T=B,a"}
+        assert (
+            read("arcion_csv", data, told("arcion_csv", **given)).reasons
+            == ["GG311 the first row has the names of the columns"] * 2
+        )
+        swapped = told("arcion_csv", **{**given, "columns": "T=a,b", "includeHeader": "true"})
+        assert [item.after for item in read("arcion_csv", data, swapped).plain] == [{"b": "2", "A": "1"}]
 
 
 @pytest.mark.parametrize(
