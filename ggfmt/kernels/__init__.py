@@ -22,7 +22,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 SWITCH = "GGFMT_KERNELS"
-REVISION = 37  # the same number as in revision.h
+REVISION = 38  # the same number as in revision.h
 
 # What a kernel raises for input that it does not accept: too many columns, or an array of another type. ggfmt then does
 # the work as if there were no kernels.
