@@ -39,9 +39,9 @@ def guessed_options(head: bytes) -> list[str] | None:
 
 def guessed_command(file: str, head: bytes) -> str | None:
     options = guessed_options(head)
-    return (
-        None if options is None else f"ggfmt run {quote(file)} {' '.join(options)} --definitions FILE --to json -o out"
-    )
+    if options is None:
+        return None
+    return f"ggfmt run {quote(file)} {' '.join(options)} --definitions FILE --to json -o out"
 
 
 def _switches(rows: Sequence[Sequence[str]]) -> list[str] | None:

@@ -79,10 +79,15 @@ CHUNK_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class DelimitedLayout(Layout):
-    """`by_bytes`: the ends of lines are found without decoding. `header`: the first line is one, not in `skipped`."""
+    """`by_bytes`: the ends of lines are found without decoding. `names`: those of a header line behind the metadata."""
 
     by_bytes: bool = field(default=True, kw_only=True)
-    header: bool = field(default=False, kw_only=True)
+    names: tuple[str, ...] | None = field(default=None, kw_only=True)
+
+    @property
+    def header(self) -> bool:
+        """Whether the first line is a header that is not in `skipped`."""
+        return self.names is not None and not self.by_bytes
 
 
 def file_chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
@@ -284,7 +289,11 @@ class DelimitedTextReader(BatchingReader[_Table]):
         self._step: int = 1 + options.include_meta_column_names
         self._head = len(self._metadata) * self._step
         self._name = [self._field(place) for place in self._roles.name]
-        self.scanner = line_scanner(options, source.context, self.reads_tokens, self._defined)
+        self._header: tuple[str, ...] | None = None  # of the current file
+        self.scanner = self._line_scanner()
+
+    def _line_scanner(self) -> LineScanner | None:
+        return line_scanner(self.source.options, self.source.context, self.reads_tokens, self._defined)
 
     @staticmethod
     def sniff(head: bytes) -> str | None:
@@ -308,11 +317,11 @@ class DelimitedTextReader(BatchingReader[_Table]):
         if not delimiter:
             message = "delimited text with an empty `lineDelimiter` cannot be read: lines have no end"
             raise UsageError(Diagnostic("GG103", message, help="write it with a `lineDelimiter`"))
-        by_bytes, names = _is_plain(codec), _has_header(head, codec, source)
-        skipped = sum(map(len, head.partition(delimiter)[:2])) if names and by_bytes else 0
+        by_bytes, names = _is_plain(codec), _header_names(head, codec, source)
+        skipped = sum(map(len, head.partition(delimiter)[:2])) if names is not None and by_bytes else 0
         # A search may start anywhere if no end of the delimiter looks like its beginning.
         found = by_bytes and not any(delimiter[:n] == delimiter[-n:] for n in range(1, len(delimiter)))
-        return DelimitedLayout(found, delimiter, by_bytes=by_bytes, header=names and not by_bytes, skipped=skipped)
+        return DelimitedLayout(found, delimiter, by_bytes=by_bytes, names=names, skipped=skipped)
 
     chunks = staticmethod(file_chunks)
 
@@ -332,6 +341,10 @@ class DelimitedTextReader(BatchingReader[_Table]):
         return spans[_layout(chunk).header :]
 
     def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
+        if self._header != _layout(chunk).names:
+            self._header = _layout(chunk).names
+            self.set_aside()
+            self.scanner = self._line_scanner()  # which looks at the definition of each table again
         data = None if self.scanner is None else self._as_utf8(chunk)
         lines = self._lines(chunk) if data is None else self._odd_lines(data, chunk)
         for ordinal, line in lines:
@@ -504,7 +517,13 @@ class DelimitedTextReader(BatchingReader[_Table]):
         return None if isinstance(definition, Diagnostic) else self._hold_table(definition).definition
 
     def _definition(self, name: str | None) -> TableDef | Diagnostic:
-        return defined_table(self.catalog, name, "lines", "definition", "delimited text does")
+        found = defined_table(self.catalog, name, "lines", "definition", "delimited text does")
+        if isinstance(found, TableDef) and self._header is not None:
+            header, names = ([word.casefold() for word in words] for words in (self._header, found.column_names))
+            if header != names and sorted(header) == sorted(names):
+                message = "the header line has the columns in another order than the definition"
+                return Diagnostic("GG311", message, Span(table=found.full_name), "define them in the order of the file")
+        return found
 
     def _wrong_count(self, fields: Sequence[str], table: TableDef | None, wanted: int | None = None) -> Diagnostic:
         columns = ("columns of the table",) if table is None else table.column_names
@@ -525,15 +544,20 @@ def _codec(source: WriterSettings) -> str:
     return codec_of(native_charset() if encoding == NATIVE else encoding)
 
 
-def _has_header(head: bytes, codec: str, source: WriterSettings) -> bool:
-    """Return whether a file starts with one line of names. If it was split, its other parts start with operations."""
+def _header_names(head: bytes, codec: str, source: WriterSettings) -> tuple[str, ...] | None:
+    """Return the names behind the metadata in the first line of a file; None if it is an operation, as in other parts
+    of a file that was split."""
     options, columns = source.options, source.options.metadata(source.context)
+    if not getattr(options, "enable_field_descriptor_headers", False):
+        return None
     line = head.decode(codec, "replace").removeprefix("\ufeff").partition(options.line_delimiter)[0]
-    named, op = options.include_meta_column_names, Roles.of(columns).op or 0
-    words = line.split(options.field_delimiter or options.line_delimiter)[named :: 1 + named][: len(columns)]
-    others = len(words) == len(columns) and words[op] not in op_kinds(options)
-    plain = re.search("[\r\n](?s:.)", line) is None and (others or words == [column.name for column in columns])
-    return plain and getattr(options, "enable_field_descriptor_headers", False)
+    if re.search("[\r\n](?s:.)", line) is not None:
+        return None  # another delimiter ends the line
+    step = 1 + options.include_meta_column_names
+    words = line.split(options.field_delimiter or options.line_delimiter)
+    metadata, names = words[step - 1 : len(columns) * step : step], tuple(words[len(columns) * step :])
+    others = bool(names) and metadata[Roles.of(columns).op or 0] not in op_kinds(options)
+    return names if others or metadata == [column.name for column in columns] else None
 
 
 def _is_plain(codec: str) -> bool:

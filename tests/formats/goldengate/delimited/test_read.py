@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,10 @@ from strategies import examples
 
 from ggfmt.arrow.arrays import map_items
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
-from ggfmt.formats.api.format import Context, WriterSettings
+from ggfmt.formats.api.format import Context, Projection, WriterSettings
 from ggfmt.formats.goldengate.delimited import DelimitedTextOptions
 from ggfmt.formats.goldengate.delimited.read import DelimitedTextReader
-from ggfmt.model.table import Column, TableDef
+from ggfmt.model.table import Catalog, Column, TableDef
 
 FIELDS = "op_type, table, op_ts, current_ts, pos, columns of the table"
 
@@ -114,6 +115,40 @@ def test_with_another_line_delimiter_a_file_is_no_header() -> None:
     assert len(found_in(data, TABLE, enableFieldDescriptorHeaders="true").plain) == 1
     found = found_in(data, TABLE, enableFieldDescriptorHeaders="true", lineDelimiter="CDATA[\\r\\n]")
     assert found.reasons == ["GG205 the table `table` has no definition"]
+
+
+@pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16BE"])
+@pytest.mark.parametrize("native", [True, False])
+def test_a_header_with_the_columns_in_another_order_is_a_mistake(native: bool, encoding: str) -> None:
+    options = {"enableFieldDescriptorHeaders": "true", "metaColumnsTemplate": "${optype[op]}", "encoding": encoding}
+    reasons = []
+    for header in ("op|A|B", "op|a|b", "op|b|A", "op|A|C", "I|3|4"):
+        data = f"{header}\nI|1|2\n".encode(encoding)
+        with nullcontext() if native else without_kernels():
+            found = found_in(data, TABLE, **options)
+        reasons.append((len(found.plain), found.reasons))
+    wrong = "GG311 the header line has the columns in another order than the definition"
+    assert reasons == [(1, []), (1, []), (0, [wrong]), (1, []), (2, [])]
+
+
+def test_text_in_another_encoding_is_no_header() -> None:
+    options = {"enableFieldDescriptorHeaders": "true", "metaColumnsTemplate": "${optype[op]}"}
+    found = found_in("op|A|B\nI|1|2\n".encode("UTF-16LE"), TABLE, **options, encoding="UTF-16BE")
+    assert (len(found.plain), len(found.reasons)) == (0, 1)
+
+
+def test_files_with_other_headers_are_checked_one_by_one() -> None:
+    """By one reader, whose kernel knows the table already."""
+    options = {"enableFieldDescriptorHeaders": "true", "metaColumnsTemplate": "${optype[op]}"}
+    made = told("delimitedtext", Context(), fieldDelimiter="|", encoding="UTF-8", **options)
+    reader = DelimitedTextReader(Catalog({TABLE.full_name: TABLE}), Projection(), made)
+    found: list[tuple[str, int]] = []
+    for data in (b"op|A|B\nI|1|2\n", b"op|B|A\nI|1|2\n", b"op|A|B\nI|3|4\nI|5|6\n"):
+        layout = reader.layout(data, True, made)
+        for chunk in reader.chunks(io.BytesIO(data), "file", 0, None, layout):
+            found += [(type(event).__name__, len(getattr(event, "op", "1"))) for event in reader.read(chunk)]
+    found += [(type(event).__name__, len(getattr(event, "op", "1"))) for event in reader.flush()]
+    assert found == [("Reject", 1), ("ChangeBatch", 3)]
 
 
 @examples(100)
