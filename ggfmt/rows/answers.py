@@ -182,26 +182,32 @@ class _Unit:
             unkeyed = batch.filter(pc.and_(pc.invert(keyed), pc.equal(epochs, last_of(epochs))))
             batch, truncates, epochs = batch.filter(keyed), truncates.filter(keyed), epochs.filter(keyed)
         cuts = batch.filter(truncates)
+        if len(cuts):
+            batch, epochs = filtered(batch, pc.invert(truncates)), epochs.filter(pc.invert(truncates))
         identities: Identities | None = None
         if self._followed is None:
-            batch, epochs = _without(batch, truncates), epochs.filter(pc.invert(truncates))
             groups = row_codes([batch[f"k{j}"] for j in range(len(self._table.key))])
         else:
-            new, old = self._codes(batch)
-            pairs, halves_of = pairs_in(batch), self._followed.halves
-            if halves_of is not None:
-                pairs = pairs.filter(pc.is_in(batch["seq"].take(pc.add(pairs, 1)), value_set=halves_of))
-            halves = {place + 1: place for place in non_null_values(pairs)}
-            keys = int64_view(old), int64_view(new)
-            free = self._free_codes(batch, new, old)
-            complete, columns = self._query.complete, self._query.kept_columns
-            identities = IdentityFinder(batch, self._table, *keys, halves, complete, free, columns).find()
-            if self._query.finds_free_keys:
-                self._freed = _hashes_of(identities.free, batch, new, old)
-            identities, groups = _without_truncates(identities, truncates)
-            batch, epochs = _without(batch, truncates), epochs.filter(pc.invert(truncates))
-        fold = Fold(batch, self._table, epochs, groups, identities)
-        return _State(fold, identities, len(cuts), cuts, unkeyed)
+            identities = self._identities(batch, epochs, len(cuts), self._followed.halves)
+            groups = pa.array(identities.groups, _LONG)
+        return _State(Fold(batch, self._table, epochs, groups, identities), identities, len(cuts), cuts, unkeyed)
+
+    def _identities(
+        self, batch: pa.RecordBatch, epochs: pa.Int64Array, last_epoch: int, halves_of: pa.Int64Array | None
+    ) -> Identities:
+        query, (new, old) = self._query, self._codes(batch)
+        pairs = pairs_in(batch)
+        pairs = pairs.filter(pc.equal(epochs.take(pairs), epochs.take(pc.add(pairs, 1))))
+        if halves_of is not None:
+            pairs = pairs.filter(pc.is_in(batch["seq"].take(pc.add(pairs, 1)), value_set=halves_of))
+        halves = {place + 1: place for place in non_null_values(pairs)}
+        keys = int64_view(old), int64_view(new)
+        free = self._free_codes(batch, new, old)
+        finder = IdentityFinder(batch, self._table, *keys, halves, query.complete, free, query.kept_columns)
+        found = finder.find(int64_view(epochs), last_epoch)
+        if query.finds_free_keys:
+            self._freed = _hashes_of(found.free, batch, new, old)
+        return found
 
     def _codes(self, batch: pa.RecordBatch) -> tuple[pa.Int64Array, pa.Int64Array]:
         """Return the codes of the keys after operations and before them."""
@@ -445,10 +451,6 @@ def _not_ended(state: _State, places: pa.Int64Array) -> pa.Int64Array:
     return places.filter(pc.invert(ended))
 
 
-def _without(batch: pa.RecordBatch, mask: pa.BooleanArray) -> pa.RecordBatch:
-    return batch.filter(pc.invert(mask)) if mask.true_count else batch
-
-
 def _hashes_of(keys: Collection[int], batch: pa.RecordBatch, new: pa.Int64Array, old: pa.Int64Array) -> pa.UInt64Array:
     wanted = pa.array(sorted(keys), _LONG)
     parts = [
@@ -456,22 +458,3 @@ def _hashes_of(keys: Collection[int], batch: pa.RecordBatch, new: pa.Int64Array,
         for hashes, codes in ((batch["hash"], new), (batch["old_hash"], old))
     ]
     return narrow(pc.unique(pa.concat_arrays(parts).drop_null()), pa.UInt64Array)
-
-
-def _without_truncates(identities: Identities, truncates: pa.BooleanArray) -> tuple[Identities, pa.Int64Array]:
-    """Return identities with the numbers that operations have without the truncates among them."""
-    groups: pa.Int64Array = pa.array(identities.groups, _LONG)
-    if not truncates.true_count:
-        return identities, groups
-    kept = pc.invert(truncates)
-    numbers = non_null_values(pc.subtract(pc.cumulative_sum(pc.cast(kept, _LONG)), 1))
-    renumbered = Identities(
-        [],
-        {numbers[insert]: numbers[delete] for insert, delete in identities.halves.items()},
-        {numbers[operation] for operation in identities.doubtful},
-        {row: numbers[operation] for row, operation in identities.ended.items()},
-        identities.overtaken,
-        [(row, numbers[operation]) for row, operation in identities.collided],
-        {numbers[operation] for operation in identities.open},
-    )
-    return renumbered, groups.filter(kept)

@@ -14,7 +14,7 @@ operation that takes one of them away, and may mean both, then leaves the key in
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
@@ -24,7 +24,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import int64_view, memory, non_null_values
 from ggfmt.columnar.hashes import row_codes
-from ggfmt.rows.operations import DELETE, INSERT, TRUNCATE, UPDATE, shows_values
+from ggfmt.rows.operations import DELETE, INSERT, UPDATE, shows_values
 from ggfmt.rows.tables import RowTable
 
 _UNKNOWN, _NULL = -2, -1  # codes of values
@@ -34,7 +34,7 @@ _UNKNOWN, _NULL = -2, -1  # codes of values
 class Identities:
     """The rows that n operations, in order, belong to. Rows are numbered from 0."""
 
-    groups: list[int] = field(default_factory=list)  # by operation the row, -1 for a truncate
+    groups: list[int] = field(default_factory=list)  # by operation the row
     halves: dict[int, int] = field(default_factory=dict)  # by operation that is the insert of a key update, its delete
     # operations after which it is not certain which of two rows has the values
     doubtful: set[int] = field(default_factory=set)
@@ -135,7 +135,7 @@ class _Values:
 
 
 class IdentityFinder:
-    """Finds the row of each operation; operations are in order, with truncates.
+    """Finds the row of each operation; operations are in order, without truncates.
 
     old_keys, new_keys  by operation the code of its key before and after it
     halves    as in `Identities`
@@ -179,17 +179,15 @@ class IdentityFinder:
     def _values(self) -> _Values:
         return _Values(self._batch, self._table, self._previous, self._kept_columns)
 
-    def find(self) -> Identities:
+    def find(self, epochs: Iterable[int], last_epoch: int) -> Identities:
+        """Return the rows. `epochs`: by operation the number of truncates before it; `last_epoch`: of all."""
         groups = self._found.groups
         last: int | None = None
-        for operation, op in enumerate(self._ops):
-            if op == TRUNCATE:
-                self._settle()
-                self._rows_at.clear()
-                self._collisions.clear()
-                self._complete = True
-                groups.append(-1)
-                continue
+        truncates = 0
+        for operation, (op, epoch) in enumerate(zip(self._ops, epochs, strict=True)):
+            if epoch > truncates:
+                self._truncate()
+                truncates = epoch
             if self._crowded and (last is None or self._moments[operation] != self._moments[last]):
                 has_ids = last is not None and self._has_transaction[operation] and self._has_transaction[last]
                 self._settle(is_over=bool(has_ids))
@@ -212,6 +210,8 @@ class IdentityFinder:
                 self._previous[operation] = row.last
             row.last = operation
             groups.append(row.number)
+        if last_epoch > truncates:
+            self._truncate()
         self._found.open = set() if last is None else self._open_at(last)
         self._settle()
         self._found.free = {key for key, rows in self._rows_at.items() if not rows}
@@ -219,6 +219,12 @@ class IdentityFinder:
             (pair for pairs in self._collisions.values() for pair in pairs), key=itemgetter(1)
         )
         return self._found
+
+    def _truncate(self) -> None:
+        self._settle()
+        self._rows_at.clear()
+        self._collisions.clear()
+        self._complete = True
 
     def _open_at(self, last: int) -> set[int]:
         """Return the last operations of rows that share a key, or came to one in the moment of an operation."""
