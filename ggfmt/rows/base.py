@@ -28,18 +28,25 @@ log = logging.getLogger("ggfmt")
 
 
 @dataclass(frozen=True)
+class BaseFile:
+    """A file of rows. `bucket`: of its keys, if an earlier run has divided them; `deleted`: rows that do not count, as
+    `encode_places` has them."""
+
+    location: Location
+    suffix: str
+    bucket: int | None = None
+    deleted: str = ""
+
+
+@dataclass(frozen=True)
 class BaseTable:
     """The rows of a table: files of one format."""
 
     name: str
-    suffix: str
-    files: tuple[Location, ...]
+    files: tuple[BaseFile, ...] = ()
     types: Mapping[str, pa.DataType] = field(default_factory=dict)
     key: tuple[str, ...] = ()  # from a manifest; empty if unknown
-    bucket_count: int = 0
-    # by file the bucket of its keys, if a run divided them into `bucket_count` buckets
-    bucket_of: Mapping[Location, int] = field(default_factory=dict)
-    deleted: Mapping[Location, str] = field(default_factory=dict)  # rows of a file that do not count: `encode_places`
+    bucket_count: int = 0  # into which a run divided the keys
     defined: bool = False  # a manifest has the name and the types of the table
     complete: bool = True  # it has all rows, none was unresolved: a key without a row is free
     # by column the range of numbers that were found in the data
@@ -80,27 +87,18 @@ def result_snapshot(store: Store, root: str, document: Mapping[str, Any]) -> Bas
         raise query_error(f"`{root}` holds messages of `ggfmt run`, not rows", "give an output of `ggfmt consolidate`")
     if query["kind"] != "current" or query["keep"]:
         raise query_error(f"`{root}` does not hold current rows only", "write a base without `--history` and `--keep`")
-    files: dict[str, list[Location]] = {}
-    buckets: dict[Location, int] = {}
-    deleted: dict[Location, str] = {}
+    files: dict[str, dict[Location, Mapping[str, Any]]] = {}
     for entry in document["files"]:
         if is_of_rows(entry):
-            location = location_of(store, entry["path"])
-            files.setdefault(entry["table"], []).append(location)
-            if "bucket" in entry:
-                buckets[location] = entry["bucket"]
-            if "deleted" in entry:
-                deleted[location] = entry["deleted"]
+            files.setdefault(entry["table"], {})[location_of(store, entry["path"])] = entry
     tables = {}
     for name, entry in document["tables"].items():
-        own = files.get(name, [])
+        own = files.get(name, {})
+        suffix = _suffix_of(own, name)
         tables[name] = replace(
             described_table(name, entry),
-            suffix=_suffix_of(own, name),
-            files=tuple(own),
+            files=tuple(BaseFile(each, suffix, of.get("bucket"), of.get("deleted", "")) for each, of in own.items()),
             bucket_count=entry.get("buckets") or 0,
-            bucket_of={file: buckets[file] for file in own if file in buckets},
-            deleted={file: deleted[file] for file in own if file in deleted},
             complete=not entry["unresolved"],
         )
     unresolved = sum(entry["unresolved"] for entry in document["tables"].values())
@@ -111,7 +109,7 @@ def described_table(name: str, entry: Mapping[str, Any]) -> BaseTable:
     types = {column: row_type_named(type) for column, type in entry["columns"].items()}
     numbers = {column: NumberRange(*found) for column, found in entry.get("numbers", {}).items()}
     unset = frozenset(entry.get("unset", ()))
-    return BaseTable(name, SUFFIXES[0], (), types, tuple(entry["key"]), defined=True, numbers=numbers, unset=unset)
+    return BaseTable(name, (), types, tuple(entry["key"]), defined=True, numbers=numbers, unset=unset)
 
 
 def number_ranges(base: BaseTable | None) -> dict[str, NumberRange]:
@@ -128,10 +126,11 @@ def _dump(store: Store, root: str) -> BaseSnapshot:
         if store.size(directory) is not None:
             continue
         names = _visible(store, directory)
-        files = [store.location(directory, name) for name in names]
-        if files:
-            suffix = _suffix_of(files, directory)
-            tables[directory] = BaseTable(directory, suffix, tuple(files), types_of_file(files[0], suffix, directory))
+        locations = [store.location(directory, name) for name in names]
+        if locations:
+            suffix = _suffix_of(locations, directory)
+            files = tuple(BaseFile(location, suffix) for location in locations)
+            tables[directory] = BaseTable(directory, files, _types_of(files[0], directory))
     return BaseSnapshot(root, tables)
 
 
@@ -174,6 +173,6 @@ def warn_unresolved(base: BaseSnapshot, output: str, strict: bool) -> None:
     log.warning("%s: see `_unresolved` in %s", message, visible(base.root))
 
 
-def types_of_file(file: Location, suffix: str, table: str) -> dict[str, pa.DataType]:
-    batch = next(iter(read_rows(file, suffix, {}, table)), None)
-    return {} if batch is None else {field.name: field.type for field in batch.schema}
+def _types_of(file: BaseFile, table: str) -> dict[str, pa.DataType]:
+    batch = next(read_rows(file.location, file.suffix, {}, table))
+    return {field.name: field.type for field in batch.schema}

@@ -18,7 +18,7 @@ from ggfmt.engine import Run
 from ggfmt.frames.shapes import ddl_type
 from ggfmt.location import Location
 from ggfmt.rowfiles.writers import WrittenFile
-from ggfmt.rows.base import HIDDEN_MEMBER
+from ggfmt.rows.base import HIDDEN_MEMBER, BaseFile
 from ggfmt.rows.kept import KeptOperations, load_free_keys, load_kept
 from ggfmt.rows.numbers import NumberRange
 from ggfmt.rows.ordering import Ordering
@@ -28,7 +28,7 @@ from ggfmt.rows.results import RowCounts, TableQuery
 from ggfmt.rows.staging import StagedInput
 from ggfmt.rows.table_stats import TableStats
 from ggfmt.rows.tables import RowTable
-from ggfmt.rows.units import BaseFile, KeptFiles, ShortenedFile
+from ggfmt.rows.units import KeptFiles, ShortenedFile
 from ggfmt.version import VERSION
 
 MAX_TABLES = 20  # with a line each

@@ -68,7 +68,6 @@ from ggfmt.rows.tables import (
 from ggfmt.rows.targets.choice import make_target
 from ggfmt.rows.targets.target import RowTarget
 from ggfmt.rows.units import (
-    BaseFile,
     BaseTask,
     Bucket,
     Group,
@@ -357,7 +356,7 @@ class _TableWork:
         self._buckets = buckets_of(table, staged.buckets)
         size = self._staged.size
         if base is not None:
-            size += STAGED_BYTES_PER_BYTE * sum(int(file.info().size or 0) for file in base.files)
+            size += STAGED_BYTES_PER_BYTE * sum(int(file.location.info().size or 0) for file in base.files)
         file_size = settings.target.file_size
         unit = None if file_size is None else STAGED_BYTES_PER_BYTE * file_size
         self._groups = min(self._buckets, unit_count(size, run.parallelism, unit))
@@ -406,19 +405,12 @@ class _TableWork:
     def base_items(self) -> Iterator[tuple[Task, Any]]:
         if self._base is None or self._aligned:
             return
-        files = self._base_files()
+        files = self._base.files
         if self._merges:
-            self.result.replaced = files
+            self.result.replaced = list(files)
         if not self._staged.stats.truncates:
             for file in files:
                 yield stage_base, BaseTask(file, self._groups)
-
-    def _base_files(self) -> list[BaseFile]:
-        base = self._base
-        if base is None:
-            return []
-        of_file, deleted = base.bucket_of.get, base.deleted
-        return [BaseFile(file, base.suffix, of_file(file), deleted.get(file, "")) for file in base.files]
 
     def link_items(self) -> Iterator[tuple[Task, Any]]:
         if self.plan.linked is not None:
@@ -446,7 +438,7 @@ class _TableWork:
         return {hash & (self._groups - 1) for hashes in keys for hash in non_null_values(hashes)}
 
     def _all_buckets(self) -> list[Bucket]:
-        files = self._base_files() if self._aligned else []
+        files = self._base.files if self._base is not None and self._aligned else ()
         return [
             Bucket(
                 number,

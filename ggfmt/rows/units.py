@@ -33,6 +33,7 @@ from ggfmt.rowfiles.deleted_rows import decode_places, encode_places
 from ggfmt.rowfiles.spill import filtered
 from ggfmt.rowfiles.writers import WrittenFile, write_rows
 from ggfmt.rows.answers import answers
+from ggfmt.rows.base import BaseFile
 from ggfmt.rows.kept import as_kept, kept_schema, without_keys
 from ggfmt.rows.key_updates import LinkedKeys
 from ggfmt.rows.layout import FileLayout
@@ -60,16 +61,6 @@ MAX_PLACES = 3  # of unresolved operations, in an error
 MAX_HELD_BYTES = 64 << 20  # of rows of a bucket, which otherwise are read again where they have to be written
 MIN_MARKED = 20  # rows in a file for each that is marked as deleted, or is in the other file of the bucket
 MIN_SLICE_ROWS = 1000  # on average, to take parts of a batch as they are: a copy of so many rows costs as much
-
-
-@dataclass(frozen=True)
-class BaseFile:
-    """A file of rows of a base snapshot. `bucket`: the bucket of its keys, if an earlier run has divided them."""
-
-    location: Location
-    suffix: str
-    bucket: int | None = None
-    deleted: str = ""  # rows that do not count, as `encode_places` has them
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.options.value_types import EVERY_TABLE, keys_of
 from ggfmt.rowfiles.deleted_rows import decode_places
-from ggfmt.rows.base import BaseSnapshot, BaseTable, location_of, result_snapshot
+from ggfmt.rows.base import BaseFile, BaseSnapshot, BaseTable, location_of, result_snapshot
 from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.manifest import PreviousResult, PublishedFile, TableResult
 from ggfmt.rows.output import RowsDirectory
@@ -158,11 +158,10 @@ class LakeTarget(RowTarget):
             if base is None or self.previous is None:
                 return base
             # The table knows the keys of its store, and the manifest does not.
-            files = {file.canonical: file for file in table.files}
-            buckets = {files[file.canonical]: bucket for file, bucket in base.bucket_of.items()}
+            known_files = {file.location.canonical: file for file in base.files}
+            files = (replace(known_files[location.canonical], location=location) for location in table.files)
             drops = self._options.drop_columns and entry is not None and entry.get("dropped")
-            count = 0 if drops else base.bucket_count
-            return replace(base, files=tuple(table.files), bucket_of=buckets, bucket_count=count, deleted=table.deleted)
+            return replace(base, files=tuple(files), bucket_count=0 if drops else base.bucket_count)
         what = "does not belong to this output" if not is_known else "was changed by another program"
         if table.version is None:
             what = "is missing"
@@ -185,8 +184,8 @@ class LakeTarget(RowTarget):
             raise UsageError(Diagnostic("GG553", message, Span(table=name), help))
         self._take_over(table)
         types = {column: table.columns[column] for column in base.types}
-        now = replace(base, files=tuple(table.files), types=types, deleted=table.deleted)
-        return replace(now, bucket_count=0, bucket_of={})
+        files = (BaseFile(file, self.suffix, deleted=table.deleted.get(file, "")) for file in table.files)
+        return replace(base, files=tuple(files), types=types, bucket_count=0)
 
     def _check_round(self, table: LakeTable, entry: Mapping[str, Any]) -> None:
         """Raises: UsageError GG553 for a table without the rows of the last run that wrote to it."""

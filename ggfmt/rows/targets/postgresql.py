@@ -27,7 +27,7 @@ from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.model.table import join_name, split_name
 from ggfmt.rowfiles.writers import write_rows
-from ggfmt.rows.base import BaseSnapshot, BaseTable, described_table, number_ranges
+from ggfmt.rows.base import BaseFile, BaseSnapshot, BaseTable, described_table, number_ranges
 from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.manifest import TableResult
 from ggfmt.rows.numbers import NumberRange
@@ -92,7 +92,7 @@ class PostgreSQLTarget(RowTarget):
             made = self._tables[table.name] = catalog.target(number, table, *self._place(table.name, catalog))
             self._database.execute(f"lock table {made.shown} in share row exclusive mode", table.name)
             self._clear_returned(table, made)
-            base = bases.get(table.name, BaseTable(table.name, self.suffix, ()))
+            base = bases.get(table.name, BaseTable(table.name))
             found[table.name] = self._with_rows(replace(base, key=table.key), table, made)
         places = {name: (*entry["target"],) for name, entry in self._known.items()}
         places |= {name: (made.schema, made.name) for name, made in self._tables.items()}
@@ -187,7 +187,7 @@ class PostgreSQLTarget(RowTarget):
         location = self.staging.child("base", f"{made.number:05d}.{self.suffix}")
         file = write_rows(location, self.suffix, table.name, schema, rows())
         types = {**base.types, **dict.fromkeys(schema.names, TEXT)}
-        return replace(base, files=(file.location,), types=types, numbers=numbers)
+        return replace(base, files=(BaseFile(file.location, self.suffix),), types=types, numbers=numbers)
 
     def layout(self, query: TableQuery, number: int) -> FileLayout:
         return FileLayout(self.staging.child("rows", f"{number:05d}"), self.suffix)
