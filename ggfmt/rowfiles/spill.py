@@ -72,11 +72,8 @@ class HashPartitions:
         self._files[place].unlink()
 
 
-def split_by(batch: pa.RecordBatch, numbers: pa.Int32Array | None) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Yield the rows of each number; all rows have 0 if there are no numbers."""
-    if numbers is None:
-        yield 0, batch
-        return
+def split_by(batch: pa.RecordBatch, numbers: pa.Int32Array) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Yield the rows of each number."""
     ends = pc.min_max(numbers)
     if len(numbers) and ends["min"] == ends["max"]:
         yield ends["min"].as_py(), batch

@@ -35,7 +35,7 @@ from ggfmt.rows.key_updates import LinkedKeys, may_meet_an_insert
 from ggfmt.rows.numbers import NumberRange, is_number
 from ggfmt.rows.operations import TRUNCATE, base_operations, staged_operations, staged_schema, without_before_images
 from ggfmt.rows.query import RowQuery, query_error
-from ggfmt.rows.results import TableQuery, check_keyless
+from ggfmt.rows.results import TableQuery
 from ggfmt.rows.staging import (
     SplitStager,
     StagedInput,
@@ -46,8 +46,7 @@ from ggfmt.rows.staging import (
     merge_outcomes,
     unit_count,
 )
-from ggfmt.rows.table_stats import choose_ordering
-from ggfmt.rows.tables import RowTable, Types, can_hold, epoch_at, tables_of, with_base_columns, with_found_types
+from ggfmt.rows.tables import RowTable, Types, can_hold, tables_of, with_base_columns, with_found_types
 from ggfmt.spark.runners import runner_for, send_package
 
 if TYPE_CHECKING:
@@ -113,21 +112,14 @@ def rows_frame(
     before = {column: NumberRange.of_type(type) for column, type in (base_types or {}).items() if is_number(type)}
     table, _ = with_found_types(table, staged.stats.numbers, before)
     _check_base(table, base_types)
-    check_keyless(query, table, staged.stats, found.files)
-    ordering = choose_ordering(query, staged.stats)
-    epoch = epoch_at(table, query.as_of, staged.stats.epoch_starts, ordering.by)
-    files = found.files
-    wanted = TableQuery(
-        query, table, ordering, epoch, tuple(staged.stats.truncates), files, base is not None or query.starts_empty
-    )
+    wanted = TableQuery.of(query, table, staged.stats, found.files, base is not None or query.starts_empty)
     for column in wanted.query.metadata_columns:
         if column in wanted.columns:
             message = f"`{name}` has a column `{column}`, which is also the name of a metadata column of the result"
             raise query_error(
                 message, "rename the column in the definitions, or request rows without the metadata column"
             )
-    linked = found.links(name, ordering) if name in found.staged and table.key else None
-    frame_plan = FramePlan(plan, wanted, linked if linked is not None and len(linked) else None, found.buckets, strict)
+    frame_plan = FramePlan(plan, wanted, found.links(name, wanted.ordering), found.buckets, strict)
     send_package(spark)
     splits = len(plan.splits)
     blobs = spark.range(0, splits, 1, max(splits, 1)).mapInArrow(_stage(frame_plan), _BLOB_DDL)

@@ -283,31 +283,30 @@ def may_be_one_record(one: pa.Array[Any], other: pa.Array[Any]) -> pa.BooleanArr
 
 @dataclass(frozen=True)
 class LinkedKeys:
-    """The keys that some operation connects, in groups that have to be worked on together."""
+    """Keys that some operation connects, at least two, in groups that have to be worked on together."""
 
     hashes: pa.Array[pa.UInt64Scalar]  # of the keys, without duplicates
     groups: pa.Int32Array  # for each hash the number of its group
-
-    def __len__(self) -> int:
-        return len(self.hashes)
 
     def group_of(self, hashes: pa.Array[pa.UInt64Scalar]) -> pa.Int32Array:
         return self.groups.take(pc.index_in(hashes, value_set=self.hashes))
 
 
-def linked_keys(links: Iterable[KeyLinks], max_group_keys: int = MAX_GROUP_KEYS) -> LinkedKeys:
-    """Return the groups of connected keys. Small groups share a number, up to `max_group_keys` keys."""
+def linked_keys(links: Iterable[KeyLinks]) -> LinkedKeys | None:
+    """Return the groups of connected keys, if there are any. Small groups share a number."""
     every = list(links)
     old = pa.concat_arrays([pa.array([], _WORD), *(each.old for each in every)])
     new = pa.concat_arrays([pa.array([], _WORD), *(each.new for each in every)])
     codes = pa.concat_arrays([old, new]).dictionary_encode()
     count = len(codes.dictionary)
-    if count <= max_group_keys:
+    if not count:
+        return None
+    if count <= MAX_GROUP_KEYS:
         numbers = [0] * count
     else:
         places = non_null_values(pc.cast(codes.indices, _LONG))
         roots = connected(count, zip(places[: len(old)], places[len(old) :], strict=True))
-        numbers = _packed(roots, max_group_keys)
+        numbers = _packed(roots)
     return LinkedKeys(narrow(codes.dictionary, pa.UInt64Array), pa.array(numbers, pa.int32()))
 
 
@@ -328,15 +327,15 @@ def connected(count: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
     return [root(number) for number in range(count)]
 
 
-def _packed(roots: Sequence[int], max_rows: int) -> list[int]:
-    """Number groups from 0; a number has as many groups as fit into `max_rows` keys, at least one."""
+def _packed(roots: Sequence[int]) -> list[int]:
+    """Number groups from 0; a number has as many groups as fit into `MAX_GROUP_KEYS` keys, at least one."""
     sizes: dict[int, int] = {}
     for root in roots:
         sizes[root] = sizes.get(root, 0) + 1
     numbers: dict[int, int] = {}
     number = filled = 0
     for root, size in sizes.items():
-        if filled and filled + size > max_rows:
+        if filled and filled + size > MAX_GROUP_KEYS:
             number, filled = number + 1, 0
         numbers[root] = number
         filled += size

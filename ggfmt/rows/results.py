@@ -30,8 +30,8 @@ from ggfmt.rows.query import (
     RowQuery,
     query_error,
 )
-from ggfmt.rows.table_stats import TableStats
-from ggfmt.rows.tables import RowTable
+from ggfmt.rows.table_stats import TableStats, choose_ordering
+from ggfmt.rows.tables import RowTable, epoch_at
 
 REASON = "reason"  # of unresolved operations
 
@@ -91,6 +91,17 @@ class TableQuery:
     bound: str | None = None  # the last position that earlier runs have merged
     free: pa.UInt64Array | None = None  # hashes of keys that earlier runs have seen, and at which no row is
     unset: frozenset[str] = frozenset()  # columns whose NULL in a base may be a value that no operation has set
+
+    @classmethod
+    def of(
+        cls, query: RowQuery, table: RowTable, stats: TableStats, files: Sequence[str], complete: bool
+    ) -> TableQuery:
+        """Return a query to operations with these statistics, for a result that no later run merges into. Raises:
+        UsageError GG551 for a query that the operations cannot answer, GG552 as `_check_keyless`."""
+        _check_keyless(query, table, stats, files)
+        ordering = choose_ordering(query, stats)
+        epoch = epoch_at(table, query.as_of, stats.epoch_starts, ordering.by)
+        return cls(query, table, ordering, epoch, tuple(stats.truncates), files, complete)
 
     @property
     def finds_free_keys(self) -> bool:
@@ -166,7 +177,7 @@ class UnitAnswer:
     free: FreeKeys | None = None
 
 
-def check_keyless(query: RowQuery, table: RowTable, stats: TableStats, files: Sequence[str]) -> None:
+def _check_keyless(query: RowQuery, table: RowTable, stats: TableStats, files: Sequence[str]) -> None:
     """Raises: UsageError GG552 for a table without a key whose operations do not show their whole rows, GG551 for its
     history. `files`: the names of the input files, by number."""
     if table.key:

@@ -40,7 +40,7 @@ from ggfmt.rows.manifest import PublishedFile, SetAside, TableResult, build_mani
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import UNRESOLVED, query_error
 from ggfmt.rows.request import ConsolidationSettings
-from ggfmt.rows.results import FreeKeys, TableQuery, check_keyless
+from ggfmt.rows.results import FreeKeys, TableQuery
 from ggfmt.rows.staging import (
     EVERY,
     MAX_MEMORY_BYTES,
@@ -57,9 +57,7 @@ from ggfmt.rows.staging import (
     parts_in_memory,
     unit_count,
 )
-from ggfmt.rows.table_stats import choose_ordering
 from ggfmt.rows.tables import (
-    epoch_at,
     of_base,
     stored_types,
     unmatched_names,
@@ -307,27 +305,20 @@ class _TableWork:
             table = of_base(name, base.key, stored_types(base.types, settings.to))
         table, numbers = with_found_types(table, self._staged.stats.numbers, number_ranges(base))
         stats = self._staged.stats
-        check_keyless(settings.query, table, stats, staged.files)
-        ordering = choose_ordering(settings.query, stats)
         previous = run.target.previous
-        epoch = epoch_at(table, settings.query.as_of, stats.epoch_starts, ordering.by)
+        is_whole = base is not None and base.complete if previous is None else previous.is_complete(name)
+        complete = settings.query.starts_empty or is_whole
+        query = TableQuery.of(settings.query, table, stats, staged.files, complete)
         aside = run.aside.get(name, KeptOperations(pa.record_batch({"seq": pa.array([], pa.int64())})))
         kept = None if previous is None else previous.kept(name, table, run.output, len(aside.batch))
-        query = TableQuery(
-            settings.query,
-            table,
-            ordering,
-            epoch,
-            tuple(stats.truncates),
-            staged.files,
-            settings.query.starts_empty
-            or (base is not None and base.complete if previous is None else previous.is_complete(name)),
-            settings.checkpoint is not None and settings.query.kind == "current",
-            (*(() if kept is None else kept.files), *aside.files),
-            aside.columns if kept is None else kept.columns | aside.columns,
-            None if previous is None else previous.last_position(name),
-            None if previous is None else previous.free_keys(name, run.output, kept),
-            frozenset() if base is None else base.unset,
+        query = replace(
+            query,
+            keeps=settings.checkpoint is not None and settings.query.kind == "current",
+            kept_files=(*(() if kept is None else kept.files), *aside.files),
+            kept_columns=aside.columns if kept is None else kept.columns | aside.columns,
+            bound=None if previous is None else previous.last_position(name),
+            free=None if previous is None else previous.free_keys(name, run.output, kept),
+            unset=frozenset() if base is None else base.unset,
         )
         self.result = TableResult(query, stats, numbers=numbers)
         self.result.counts.unfit.update(stats.unfit)
@@ -339,14 +330,11 @@ class _TableWork:
         except UsageError as error:
             self.refuse(error)
             return
-        linked = None
-        if name in staged.staged and table.key:
-            before = () if kept is None else (kept.last, kept.links)
-            linked = staged.links(name, ordering, *before)
+        before = () if kept is None else (kept.last, kept.links)
         self.plan = TablePlan(
             query,
             number,
-            linked if linked is not None and len(linked) else None,
+            staged.links(name, query.ordering, *before),
             layout,
             run.target.staging,
             {} if base is None else base.types,
@@ -365,8 +353,7 @@ class _TableWork:
             self._groups = base.bucket_count
         self._kept_parts: list[StagedPart] = []
         if kept is not None and len(kept.batch):
-            places = bucket_numbers(kept.batch["hash"], self._groups) if self._groups > 1 else None
-            self._kept_parts = parts_in_memory(kept.batch, places)
+            self._kept_parts = parts_in_memory(kept.batch, bucket_numbers(kept.batch["hash"], self._groups))
         self._base_parts: list[StagedPart] = []
         self._linked_parts: list[StagedPart] = []
         self._results: list[StagedPart] = []

@@ -138,9 +138,7 @@ class StagedInput:
         whole.stats.add(batch, table)
         batch = filtered(batch, pc.not_equal(batch["op"], TRUNCATE))
         if len(batch):
-            buckets = buckets_of(table, self.buckets)
-            numbers = bucket_numbers(batch["hash"], buckets) if buckets > 1 else None
-            whole.parts = parts_in_memory(batch, numbers)
+            whole.parts = parts_in_memory(batch, bucket_numbers(batch["hash"], buckets_of(table, self.buckets)))
             whole.size = batch.nbytes
             whole.add_links(batch)
         whole.merge(self.staged.get(name, StagedTable()))
@@ -148,10 +146,12 @@ class StagedInput:
 
     def links(
         self, name: str, ordering: Ordering, before: pa.RecordBatch | None = None, others: Iterable[KeyLinks] = ()
-    ) -> LinkedKeys:
-        """Return the keys of a table that operations connect. `before`: the last operation of earlier runs; `others`:
-        what these connect."""
-        staged = self.staged[name]
+    ) -> LinkedKeys | None:
+        """Return the keys of a table that operations connect, if there are any. `before`: the last operation of earlier
+        runs; `others`: what these connect."""
+        staged = self.staged.get(name)
+        if staged is None or not self.tables[name].key:
+            return None
         return linked_keys([*staged.stats.links, *others, *links_between(staged.ends, ordering, before)])
 
 
@@ -364,8 +364,7 @@ class _StagingTask:
         if self._files is None:
             staged.size += batch.nbytes
         else:
-            buckets = buckets_of(table, self._stager.buckets)
-            self._files.write(name, batch, None if buckets == 1 else bucket_numbers(batch["hash"], buckets))
+            self._files.write(name, batch, bucket_numbers(batch["hash"], buckets_of(table, self._stager.buckets)))
 
 
 def _with_type_option(diagnostic: Diagnostic) -> Diagnostic:
@@ -389,7 +388,7 @@ def bucket_numbers(hashes: pa.Array[Any], buckets: int, divisor: int = 1) -> pa.
     return pc.cast(pc.bit_wise_and(hashes, pa.scalar(buckets - 1, pa.uint64())), pa.int32())
 
 
-def parts_in_memory(batch: pa.RecordBatch, numbers: pa.Int32Array | None) -> list[StagedPart]:
+def parts_in_memory(batch: pa.RecordBatch, numbers: pa.Int32Array) -> list[StagedPart]:
     return [StagedPart(number, own.nbytes, own) for number, own in split_by(batch, numbers)]
 
 
@@ -422,13 +421,13 @@ class BucketFiles:
         self._memory, self._cuts = memory, cuts
         self._open: OrderedDict[tuple[str, bytes], _OpenFile] = OrderedDict()
         self._parts: dict[str, list[StagedPart]] = {}
-        self._waiting: dict[str, list[tuple[pa.RecordBatch, pa.Int32Array | None]]] = {}
+        self._waiting: dict[str, list[tuple[pa.RecordBatch, pa.Int32Array]]] = {}
         self._sizes: dict[str, int] = {}
         self._written: dict[str, int] = {}
         self._files: dict[str, int] = {}
 
-    def write(self, table: str, batch: pa.RecordBatch, numbers: pa.Int32Array | None = None) -> None:
-        """Take rows of a table, with the bucket of each row (None: 0)."""
+    def write(self, table: str, batch: pa.RecordBatch, numbers: pa.Int32Array) -> None:
+        """Take rows of a table, with the bucket of each row."""
         size = _size(batch)
         self._written[table] = self._written.get(table, 0) + size
         if self._memory is not None and self._memory.take(size):
@@ -456,9 +455,7 @@ class BucketFiles:
         waiting = self._waiting.pop(table)
         del self._sizes[table]
         batch = distinct_columns(concatenated((batch for batch, _ in waiting), waiting[0][0].schema))
-        numbers = None
-        if waiting[0][1] is not None:
-            numbers = pa.concat_arrays([own for _, own in waiting if own is not None])
+        numbers = pa.concat_arrays([own for _, own in waiting])
         location, writer, _, count = self._writer(table, batch.schema)
         parts = self._parts.setdefault(table, [])
         for number, own in split_by(batch, numbers):

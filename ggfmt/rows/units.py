@@ -193,8 +193,7 @@ def stage_base(plan: TablePlan, task: BaseTask, attempt: int) -> UnitResult:
     files = plan.files("base", f"{attempt}")
     try:
         for rows in _rows_of(plan, task.file):
-            hashes = rows[plan.table.key_hash]
-            files.write(plan.table.name, rows, bucket_numbers(hashes, task.buckets) if task.buckets > 1 else None)
+            files.write(plan.table.name, rows, bucket_numbers(rows[plan.table.key_hash], task.buckets))
     finally:
         parts = files.close_one()
     return UnitResult(rows=parts)
@@ -281,7 +280,7 @@ def answer_group(plan: TablePlan, group: Group, attempt: int) -> UnitResult:
         rows = found.rows
         hashes = row_hashes([key_values(rows[name], plan.table, name) for name in plan.table.key])
         tagged = _with_hashes(plan.table, rows, hashes)
-        files.write(plan.table.name, tagged, bucket_numbers(hashes, group.buckets) if group.buckets > 1 else None)
+        files.write(plan.table.name, tagged, bucket_numbers(hashes, group.buckets))
         _add(plan, found, result, f"g{group.number}-{number}-{attempt}")
     result.rows = files.close_one()
     return result
