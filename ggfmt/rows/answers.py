@@ -79,7 +79,7 @@ def answers(
     if len(apart):
         some = [batch.filter(pc.is_in(batch["hash"], value_set=apart)) for batch in every]
         yield _Unit(query, some, followed).answer()
-    rows = None if by_key is None else last_images(query, every, by_key, apart)
+    rows = None if by_key is None else last_images(query, every, by_key.without(apart))
     if rows is None:
         if own is not None:
             every = [filtered(batch, own(batch["hash"])) for batch in every]

@@ -156,6 +156,11 @@ class KeyOrder:
         heads = concatenated(parts, schema.append(pa.field("place", _LONG)))
         return KeyOrder.of(ordering.sort(heads), keys)
 
+    def without(self, hashes: pa.UInt64Array) -> KeyOrder:
+        """Return the order without some keys, whose heads stay."""
+        kept = pc.invert(pc.is_in(self.heads["hash"].take(self.order), value_set=hashes))
+        return KeyOrder(self.heads, self.order.filter(kept), self.begins.filter(kept)) if len(hashes) else self
+
     @property
     def ends(self) -> pa.BooleanArray:
         return pa.concat_arrays([self.begins.slice(1), pa.array([True] * min(len(self.begins), 1), pa.bool_())])

@@ -23,7 +23,6 @@ from ggfmt.rows.operations import DELETE, is_whole, staged_schema
 from ggfmt.rows.query import CURRENT
 from ggfmt.rows.results import (
     REASON,
-    FreeKeys,
     RowCounts,
     TableQuery,
     UnitAnswer,
@@ -33,14 +32,11 @@ from ggfmt.rows.results import (
 )
 
 
-def last_images(
-    query: TableQuery, batches: Sequence[pa.RecordBatch], by_key: KeyOrder, apart: pa.UInt64Array
-) -> UnitAnswer | None:
+def last_images(query: TableQuery, batches: Sequence[pa.RecordBatch], by_key: KeyOrder) -> UnitAnswer | None:
     """Return the answer for some operations; None if the last operation of a key may not say all about its row.
 
     batches  all operations of these rows, which change no keys, with rows of the base as inserts, in any order; those
              that are not in `by_key` do not count
-    apart    hashes of keys whose rows are left out
 
     Raises: Abend GG530 for a value of a result that does not fit its type.
     """
@@ -50,17 +46,11 @@ def last_images(
     if not table.key or len(table.epochs) > 1 or query.truncates or not all(is_whole(b, table) for b in batches):
         return None
     counts = RowCounts()
-    both = _last_places(query, batches, counts, apart, by_key)
+    both = _last_places(query, batches, counts, by_key)
     if both is None:
         return None
     places, gone = both
-    free: FreeKeys | None = None
-    if len(apart) or query.finds_free_keys:
-        hashes = narrow(pa.concat_arrays([pa.array([], pa.uint64()), *(b["hash"] for b in batches)]), pa.UInt64Array)
-        places = places.filter(pc.invert(pc.is_in(hashes.take(places), value_set=apart)))
-        if query.finds_free_keys:
-            freed = hashes.take(gone)
-            free = query.free_keys(freed.filter(pc.invert(pc.is_in(freed, value_set=apart))), [hashes])
+    free = query.free_keys(gone, [by_key.heads["hash"]]) if query.finds_free_keys else None
     found = _Chosen(batches, places)
     unfit: Counter[str] = Counter()
     columns = [_typed(query, found, name, unfit) for name in query.columns]
@@ -73,25 +63,22 @@ def last_images(
 
 
 def _last_places(
-    query: TableQuery, batches: Sequence[pa.RecordBatch], counts: RowCounts, apart: pa.UInt64Array, by_key: KeyOrder
-) -> tuple[pa.Int64Array, pa.Int64Array] | None:
-    """Return the places of the last operations of keys, in ascending order, and apart from them those of deletes; None
-    if an operation may come again. Count what contradicts the rows. Raises: UsageError GG551 as `last_positions`."""
+    query: TableQuery, batches: Sequence[pa.RecordBatch], counts: RowCounts, by_key: KeyOrder
+) -> tuple[pa.Int64Array, pa.UInt64Array] | None:
+    """Return the places of the last operations of keys, in ascending order, and instead of deletes the hashes of their
+    keys; None if an operation may come again. Count what contradicts the rows. Raises: UsageError GG551 as
+    `last_positions`."""
     every = by_key.heads
     counts.last_positions += last_positions(query, every)
     if query.ordering.repeats(every).true_count:
         return None
-    own, begins = by_key.order, by_key.begins
-    last = own.filter(by_key.ends)
-    if len(apart):
-        others = pc.invert(pc.is_in(every["hash"].take(own), value_set=apart))
-        own, begins = own.filter(others), begins.filter(others)
-    if len(own):
-        places = narrow(every["place"].take(own), pa.Int64Array)
-        complete = pa.repeat(pa.scalar(query.complete), len(own))
-        EvidenceFinder(query, batches, places, begins).add_to(counts, complete)
+    last = by_key.order.filter(by_key.ends)
+    if len(last):
+        places = narrow(every["place"].take(by_key.order), pa.Int64Array)
+        complete = pa.repeat(pa.scalar(query.complete), len(places))
+        EvidenceFinder(query, batches, places, by_key.begins).add_to(counts, complete)
     deletes = pc.equal(every["op"].take(last), DELETE)
-    gone = narrow(every["place"].take(last.filter(deletes)), pa.Int64Array)
+    gone = narrow(every["hash"].take(last.filter(deletes)), pa.UInt64Array)
     places = narrow(every["place"].take(last.filter(pc.invert(deletes))), pa.Int64Array)
     return places.take(pc.array_sort_indices(places)), gone
 
