@@ -121,6 +121,13 @@ def replace_names(table: TableDef, replacements: Sequence[Replacement]) -> Table
     return TableDef(full_name, columns)
 
 
+def check_table_names(tables: Iterable[str], replacements: Replacements) -> None:
+    """Abend if two tables get one name: their order could not be kept."""
+    diagnostic = merged_tables_error(tables, replacements.schema)
+    if diagnostic is not None:
+        raise Abend(diagnostic)
+
+
 def merged_tables_error(tables: Iterable[str], replacements: Sequence[Replacement]) -> Diagnostic | None:
     """Return a GG210 for the first two tables whose names become equal, or None."""
     if not replacements:

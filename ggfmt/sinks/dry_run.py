@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from ggfmt.columnar.replacement import Replacer, UnusableName
+from ggfmt.columnar.replacement import Replacer, UnusableName, check_table_names
 from ggfmt.commit.names import FileLocation
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.engine import Run, prepare
@@ -14,7 +14,6 @@ from ggfmt.model.table import TableDef
 from ggfmt.reading.masks import check_masks
 from ggfmt.reading.splits import Split
 from ggfmt.reading.standard_input import ARGUMENT as STANDARD_INPUT
-from ggfmt.sinks.messages.execution import check_names
 from ggfmt.sinks.messages.layout import Partition, file_name_conflict_error
 from ggfmt.sinks.messages.pipeline import HandlerOutput, Job
 from ggfmt.sinks.messages.run import MessageSink, RunSettings, sink_of
@@ -80,7 +79,7 @@ def as_planned(settings: RunSettings, parallelism: int | None) -> DryRun:
 
 def _renamed(job: Job) -> Iterator[TableDef]:
     tables = job.catalog.tables()
-    check_names(job, [table.full_name for table in tables])
+    check_table_names([table.full_name for table in tables], job.replacements)
     replacer = Replacer(job.replacements) if job.replacements else None
     try:
         for table in tables:

@@ -6,14 +6,14 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import as_strings, narrow, non_null_values
+from ggfmt.arrow.arrays import as_strings, concatenated, narrow, non_null_values
 from ggfmt.arrow.ipc import STAGED
 from ggfmt.columnar.metadata import Clock
 from ggfmt.columnar.pieces import join_binary
@@ -176,7 +176,7 @@ class TopicWriter(HandlerWriter):
         batches = [batch for batch, _ in self._parts]
         if self.target.in_order and len(batches) > 1:
             order = pc.array_sort_indices(pa.concat_arrays([ordinals for _, ordinals in self._parts]))  # a stable sort
-            batches = [_one(batches).take(order)]
+            batches = [concatenated(batches, SCHEMA).take(order)]
         self._parts = []
         for batch in batches:
             self._total(batch)
@@ -210,7 +210,7 @@ class TopicWriter(HandlerWriter):
         batches, self._waiting, self._bytes = self._waiting, [], 0
         if not batches:
             return
-        batch = _one(batches)
+        batch = concatenated(batches, SCHEMA)
         if self.target.owners == 1:
             self._file(0).write(batch)
             return
@@ -232,10 +232,6 @@ class TopicWriter(HandlerWriter):
         for owner, file in self._files.items():
             self._result.staged.append(StagedMessages(owner, self._split, file.location, file.close()))
         return super().close()
-
-
-def _one(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0] if len(batches) > 1 else batches[0]
 
 
 _TOTALS = ("topic", "bytes_count", "bytes_sum", "bytes_max")

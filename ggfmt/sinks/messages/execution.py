@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from itertools import chain
+from operator import or_
 
-from ggfmt.columnar.replacement import merged_tables_error
+from ggfmt.columnar.replacement import check_table_names
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, SplitBoundaryError
 from ggfmt.model.change import ChangeBatch
@@ -35,7 +36,7 @@ _JOINS_PER_CORE = 3  # shares take different times
 
 def task_of(job: Job) -> Callable[[Split, int], MessageOutcome]:
     """Return the task of each split. Abend if two tables get the same name."""
-    check_names(job, filter(job.selection.selects, job.catalog.current))
+    check_table_names(filter(job.selection.selects, job.catalog.current), job.replacements)
     return partial(run_split, job)
 
 
@@ -53,11 +54,8 @@ class _Task:
         self.split = split
         self.sink = SplitSink(job, split.ordinal, job.epoch_at(split), attempt, self._place)
         self.outcome = self.sink.outcome
-        projection = [output.projection for output in self.sink.outputs]
-        combined = projection[0]
-        for other in projection[1:]:
-            combined |= other
-        self.reader: Reader = reader_of(job.input_format, job.source)(job.catalog_at(split), combined, job.source)
+        projection = reduce(or_, (output.projection for output in self.sink.outputs))
+        self.reader: Reader = reader_of(job.input_format, job.source)(job.catalog_at(split), projection, job.source)
         self.unexplained = MAX_EXPLAINED
 
     def run(self) -> MessageOutcome:
@@ -155,7 +153,7 @@ def collect_results(
 ) -> RunResults:
     """Sum up tasks that have succeeded. `joiner` joins small files, unless it is None. Abend for a wrong count."""
     met = [seen for outcome in outcomes for seen in outcome.seen]
-    check_names(job, [seen.source for seen in sorted(met, key=lambda seen: seen.place)])
+    check_table_names([seen.source for seen in sorted(met, key=lambda seen: seen.place)], job.replacements)
     warn_of_missing_kernels([outcome.kernels for outcome in outcomes])
     totals = report.sum_outcomes(outcomes, job.targets)
     imbalance = totals.imbalance()
@@ -185,13 +183,6 @@ def _rejects(job: Job, outcomes: Sequence[MessageOutcome], inputs: Sequence[Inpu
     for target in job.targets:
         files = [file for outcome in outcomes for file in outcome.written[target.handler].rejects]
         yield from in_input_order(files, job.staging[target.root], target.handler, names) if job.routed else files
-
-
-def check_names(job: Job, tables: Iterable[str]) -> None:
-    """Abend if two tables get one name: their order could not be kept."""
-    diagnostic = merged_tables_error(tables, job.replacements.schema)
-    if diagnostic is not None:
-        raise Abend(diagnostic)
 
 
 def _join(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -16,9 +16,9 @@ from functools import partial, reduce
 from operator import or_
 
 from ggfmt.columnar.metadata import Clock
-from ggfmt.columnar.replacement import Replacer, UnusableName, merged_tables_error
+from ggfmt.columnar.replacement import Replacer, UnusableName, check_table_names
 from ggfmt.config.handler_options import HandlerConfig, RunOptions
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError
+from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, SplitBoundaryError
 from ggfmt.model.change import ChangeBatch
@@ -100,7 +100,7 @@ class _PreviewSink:
 
     def task(self, job: ReadJob) -> Callable[[Split, int], _PreviewPass]:
         """Abend if two tables get one name."""
-        _check_names(job.catalog.current, self.settings)
+        check_table_names(job.catalog.current, self.settings.replacements)
         return partial(self._read, job)
 
     def discard(self) -> None:
@@ -109,14 +109,8 @@ class _PreviewSink:
     def _read(self, job: ReadJob, split: Split, attempt: int) -> _PreviewPass:
         shown = _PreviewPass(self.settings, job)
         shown.read(split)
-        _check_names(shown.names, self.settings)
+        check_table_names(shown.names, self.settings.replacements)
         return shown
-
-
-def _check_names(tables: Iterable[str], settings: PreviewSettings) -> None:
-    diagnostic = merged_tables_error(tables, settings.replacements.schema)
-    if diagnostic is not None:
-        raise Abend(diagnostic)
 
 
 class _DiscoveryRequired(Exception):
