@@ -26,7 +26,7 @@ from ggfmt.rowfiles.writers import WrittenFile
 from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.targets.options import TargetOptions
 from ggfmt.rows.targets.stores import check_root, delta_storage
-from ggfmt.rows.targets.table import Lake, LakeTable, TableChange, WriteMode
+from ggfmt.rows.targets.table import Lake, LakeTable, Round, TableChange, WriteMode
 from ggfmt.version import VERSION
 
 _NOT_IN_NAMES = " ,;{}()\n\t="  # of columns, where a table has no column mapping
@@ -49,6 +49,11 @@ class DeltaLake(Lake):
 
 
 class _DeltaTable(LakeTable):
+    foreign_deletes = (
+        "the table has deletion vectors of another program, which ggfmt does not read",
+        "rewrite the files first: `REORG TABLE ... APPLY (PURGE)` in Spark",
+    )
+
     def __init__(self, name: str, root: Location, options: TargetOptions) -> None:
         super().__init__(name)
         self._root, self._options = root, options
@@ -74,8 +79,7 @@ class _DeltaTable(LakeTable):
         return Location.of(path) if "://" in path or path.startswith("/") else self._root.child(*path.split("/"))
 
     def round(self, stream: str) -> int:
-        found = None if self._table is None else self._table.transaction_version(f"ggfmt:{stream}")
-        return found or 0
+        return 0 if self._table is None else self._table.transaction_version(_app_id(stream)) or 0
 
     def held_round(self, stream: str) -> int:
         if self._table is None or self.version is None:
@@ -96,15 +100,7 @@ class _DeltaTable(LakeTable):
             table = DeltaTable(self._uri, held, storage_options=self._storage)
         except DeltaError:
             return 0  # the version is gone
-        return table.transaction_version(f"ggfmt:{stream}") or 0
-
-    def check_readable(self) -> None:
-        if not self.knows_deleted:
-            help = "rewrite the files first: `REORG TABLE ... APPLY (PURGE)` in Spark"
-            message = "the table has deletion vectors of another program, which ggfmt does not read"
-            raise self.column_error(None, message, help)
-        if self.partition_by:
-            raise self.column_error(None, "the table has partitions", "consolidate into another output")
+        return table.transaction_version(_app_id(stream)) or 0
 
     @property
     def marks_deleted(self) -> bool:
@@ -168,9 +164,9 @@ class _DeltaTable(LakeTable):
         added = [_add_action(file, file.location.name_below(self._root) or "") for file in change.added]
         round = change.round
         properties = CommitProperties(
-            custom_metadata={_FACTS: {**round.facts, "round": round.number}},
+            custom_metadata={_FACTS: _facts(round)},
             max_commit_retries=0,  # what this run has read is what it changes
-            app_transactions=[Transaction(round.app_id, round.number)],
+            app_transactions=[Transaction(_app_id(round.stream), round.number)],
         )
         try:
             if self._table is None:
@@ -223,11 +219,10 @@ class _DeltaTable(LakeTable):
     def _commit_deleted(self, added: Sequence[AddAction], change: TableChange, version: int, now: int) -> None:
         """Write a commit with deletion vectors, which no action of `deltalake` has. Raises: Abend GG553."""
         round, paths = change.round, self._path
-        facts = {**round.facts, "round": round.number}
         operation = {"operation": "WRITE", "operationParameters": {"mode": "Append"}, "engineInfo": f"ggfmt {VERSION}"}
         actions: list[dict[str, Any]] = [
-            {"commitInfo": {"timestamp": now, **operation, _FACTS: facts}},
-            {"txn": {"appId": round.app_id, "version": round.number, "lastUpdated": now}},
+            {"commitInfo": {"timestamp": now, **operation, _FACTS: _facts(round)}},
+            {"txn": {"appId": _app_id(round.stream), "version": round.number, "lastUpdated": now}},
         ]
         for file in (*change.removed, *change.deleted):
             removed = {"path": paths(file), "deletionTimestamp": now, "dataChange": True}
@@ -260,6 +255,14 @@ class _DeltaTable(LakeTable):
     def _error(self, error: Exception) -> Abend:
         reason = without_credentials(str(error).split("\n", 1)[0])
         return Abend(Diagnostic("GG506", f"the Delta table cannot be used: {reason}", Span(file=self._root.shown)))
+
+
+def _app_id(stream: str) -> str:
+    return f"ggfmt:{stream}"
+
+
+def _facts(round: Round) -> dict[str, Any]:
+    return {**round.facts, "round": round.number}
 
 
 def _arrow_schema(table: DeltaTable) -> pa.Schema:

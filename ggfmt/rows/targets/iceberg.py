@@ -111,6 +111,11 @@ class IcebergLake(Lake):
 
 
 class _IcebergTable(LakeTable):
+    foreign_deletes = (
+        "the table has delete files of another program, which ggfmt does not read",
+        "rewrite the data files first: `CALL catalog.system.rewrite_data_files(...)` in Spark",
+    )
+
     def __init__(
         self, name: str, identifier: tuple[str, ...], catalog: Catalog, location: str | None, options: TargetOptions
     ) -> None:
@@ -175,16 +180,10 @@ class _IcebergTable(LakeTable):
         return self.round(stream)  # its snapshot has expired
 
     def check_readable(self) -> None:
-        table = self._table
-        assert table is not None
-        if not self.knows_deleted:
-            help = "rewrite the data files first: `CALL catalog.system.rewrite_data_files(...)` in Spark"
-            message = "the table has delete files of another program, which ggfmt does not read"
-            raise self.column_error(None, message, help)
-        if not table.spec().is_unpartitioned():
-            raise self.column_error(None, "the table has partitions", "consolidate into another output")
+        super().check_readable()
+        assert self._table is not None
         names: dict[int, str] = {}
-        for schema in table.schemas().values():
+        for schema in self._table.schemas().values():
             for field in schema.fields:
                 if names.setdefault(field.field_id, field.name) != field.name:
                     raise self.column_error(field.name, "the column was renamed", "consolidate into another output")

@@ -55,7 +55,7 @@ class LakeTarget(RowTarget):
     def __init__(self, output: RowsDirectory, to: str, lake: Lake, options: TargetOptions) -> None:
         super().__init__(output, to)
         self._lake, self._options = lake, options
-        self._before: Mapping[str, Any] = {}  # the manifest as the tables are
+        self._before: dict[str, Any] = {}  # the manifest as the tables are, which `previous` has
         self._operation_files: list[str] = []  # of earlier runs
         self._done: set[str] = set()
         self._tables: dict[str, LakeTable] = {}
@@ -206,9 +206,7 @@ class LakeTarget(RowTarget):
             deleted = table.deleted.get(file, "")
             entry = {"path": self._path(file), "table": table.name, "rows": rows - len(decode_places(deleted))}
             files.append({**entry, "deleted": deleted} if deleted else entry)
-        self._before = {**self._before, "files": files}
-        if self.previous is not None:
-            self.previous = PreviousResult(self._before)
+        self._before["files"] = files
 
     def layout(self, query: TableQuery, number: int) -> FileLayout:
         if query.table.name in self._refused:

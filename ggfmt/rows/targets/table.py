@@ -28,10 +28,6 @@ class Round:
     number: int  # of the run there, from 1 on
     facts: Mapping[str, str]  # for people, such as the last position
 
-    @property
-    def app_id(self) -> str:
-        return f"ggfmt:{self.stream}"
-
 
 @dataclass(frozen=True)
 class TableChange:
@@ -53,7 +49,10 @@ class LakeTable(ABC):
     files     the present files by their location, with the number of rows
     partition_by  the columns that divide the rows
     deleted   by file the rows that do not count, as the output knows them (see `encode_places`)
+    foreign_deletes  what an error says of deleted rows that the output does not know, and what helps
     """
+
+    foreign_deletes: tuple[str, str]
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -88,9 +87,12 @@ class LakeTable(ABC):
     def deleted_counts(self) -> dict[Location, int]:
         """Return the number of deleted rows of the files that have some, in the present version."""
 
-    @abstractmethod
     def check_readable(self) -> None:
         """Check that the files have the rows, but those in `deleted`. Raises: UsageError GG554 if not."""
+        if not self.knows_deleted:
+            raise self.column_error(None, *self.foreign_deletes)
+        if self.partition_by:
+            raise self.column_error(None, "the table has partitions", "consolidate into another output")
 
     @property
     def knows_deleted(self) -> bool:
