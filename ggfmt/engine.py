@@ -17,14 +17,14 @@ from datetime import datetime, timezone
 from typing import Any, Generic, TypeVar
 
 from ggfmt import signals
-from ggfmt.commit.commit import CommitPart, Participant, check_directories, lock_all, reason, write_error
+from ggfmt.commit.commit import CommitPart, Participant, check_directories, lock_all, write_error
 from ggfmt.commit.names import stamp
 from ggfmt.commit.records import is_committed
 from ggfmt.commit.store import FAILURES
 from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, Span
 from ggfmt.java.text import visible
 from ggfmt.kafka.address import is_kafka
-from ggfmt.location import Location
+from ggfmt.location import Location, reason
 from ggfmt.reading.checkpoint import Checkpoint, OutputTarget, open_checkpoint, warn_rejected_files_are_done
 from ggfmt.reading.files import InputFile, check_inputs_unchanged
 from ggfmt.reading.progress import COMMITTING, LISTING, STARTING, ProgressCallback, ProgressTracker, Stopwatch

@@ -491,6 +491,11 @@ _STORE_REMEDIES = (
 )
 
 
+def reason(error: BaseException) -> str:
+    """Return what an error of a disk or a store says, in a line."""
+    return getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
+
+
 def store_remedy(error: BaseException) -> str | None:
     """Return advice for an error of a store, if the cause is known."""
     given: str | None = getattr(error, "help", None)

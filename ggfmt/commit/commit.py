@@ -39,7 +39,7 @@ from ggfmt.commit.store import FAILURES, Store, directories_above, parent
 from ggfmt.commit.versions import Switch
 from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, Span, UsageError
 from ggfmt.java.text import visible
-from ggfmt.location import Location, is_uri, remedy, write_problem
+from ggfmt.location import Location, is_uri, reason, remedy, write_problem
 
 MODES = {
     "error": "stop if the output directory already holds output",
@@ -114,6 +114,12 @@ class Participant:
             self._staged += 1
         map_parallel(staged, [self.store], lambda item: self.store.write(item[0].source, item[1]))
         return [move for move, _ in staged]
+
+    def move(self, file: Location, target: str, size: int, sha256: str) -> StagedMove:
+        """Return the move that gives a file in staging its final name."""
+        source = file.name_below(self.root)
+        assert source is not None
+        return StagedMove(source, target, size, sha256)
 
     def staging(self, run: str) -> Location:
         return self.store.location(staging_of(run))
@@ -451,10 +457,6 @@ def knows_no_case(store: Store) -> bool:
 
 def _target_error(store: Store, name: str, message: str) -> Abend:
     return Abend(Diagnostic("GG506", message, Span(file=store.shown(name)), _TARGET_HELP))
-
-
-def reason(error: BaseException) -> str:
-    return getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
 
 
 def opened(given: str, what: str) -> Location:

@@ -26,7 +26,7 @@ from ggfmt.commit.journal import damaged, is_below, read_document, read_journal
 from ggfmt.commit.names import METADATA_DIRECTORY
 from ggfmt.commit.store import FAILURES, Store
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
-from ggfmt.location import Location
+from ggfmt.location import Location, reason
 from ggfmt.model.change import OP_TYPES
 
 MANIFEST = f"{METADATA_DIRECTORY}/manifest.json"
@@ -188,8 +188,7 @@ def output_to_read(root: str) -> Iterator[Store]:
     try:
         yield Store(Location.of(root))
     except FAILURES as error:
-        reason = getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
-        message = f"the output directory cannot be read: {reason}"
+        message = f"the output directory cannot be read: {reason(error)}"
         raise Abend(Diagnostic("GG506", message, Span(file=root), getattr(error, "help", None))) from None
 
 

@@ -85,9 +85,13 @@ class Store:
     def name_of(self, info: pafs.FileInfo) -> str:
         return str(info.path[len(self.path) :]).lstrip("/")
 
+    def open(self, name: str) -> pa.NativeFile:
+        """Open a file to read its bytes as they are, whatever the ending of the name is."""
+        return self.fs.open_input_stream(self.inner(name), compression=None)
+
     def read(self, name: str) -> bytes | None:
         def whole() -> bytes:
-            with self.fs.open_input_stream(self.inner(name), compression=None) as stream:
+            with self.open(name) as stream:
                 return bytes(stream.read())
 
         with suppress(FileNotFoundError, NotADirectoryError):
@@ -96,12 +100,12 @@ class Store:
 
     @contextmanager
     def lines(self, name: str) -> Iterator[Iterator[bytes]]:
-        with self.fs.open_input_stream(self.inner(name), compression=None) as raw:
+        with self.open(name) as raw:
             yield iter(io.BufferedReader(cast(io.RawIOBase, raw), LINE_BUFFER_BYTES))
 
     def digest(self, name: str) -> str:
         digest = hashlib.sha256()
-        with self.fs.open_input_stream(self.inner(name), compression=None) as stream:
+        with self.open(name) as stream:
             while block := stream.read(BLOCK_BYTES):
                 digest.update(block)
         return digest.hexdigest()
@@ -138,7 +142,7 @@ class Store:
 
     def renew(self, name: str, content: bytes) -> None:
         if self.local:  # to write it would leave it empty for a moment
-            os.utime(self.inner(name))
+            self.touch(name)
         else:
             self.write(name, content)
 
@@ -162,7 +166,7 @@ class Store:
         into.make_directory(parent(target))
         copied = 0
         with (
-            self.fs.open_input_stream(self.inner(source), compression=None) as old,
+            self.open(source) as old,
             into.fs.open_output_stream(into.inner(draft), compression=None) as new,
         ):
             while block := old.read(BLOCK_BYTES):
@@ -222,8 +226,7 @@ class Store:
 
     def make_link(self, name: str, target: str) -> None:
         """Make a symbolic link with the text `target`, in place of a link of that name."""
-        if self.link_target(name) is not None:
-            os.unlink(self.inner(name))
+        self.delete_link(name)
         os.symlink(target, self.inner(name), target_is_directory=True)
 
     def delete_link(self, name: str) -> None:

@@ -15,7 +15,7 @@ from ggfmt.columnar.json_rows import JsonLineError
 from ggfmt.comparison.kinds import STRING, UNTYPED
 from ggfmt.comparison.values import as_json, stored, stored_type
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
-from ggfmt.location import Location
+from ggfmt.location import Location, reason
 from ggfmt.reading.files import COMPRESSIONS, InputFile, open_input
 from ggfmt.rowfiles.files import BATCH_BYTES, BATCH_ROWS, Arrays, ColumnError, Open, RowFile
 
@@ -60,11 +60,11 @@ def reading(file: InputFile) -> Iterator[None]:
     except JsonLineError as error:
         raise Abend(unreadable(file, str(error), error.help, error.offset)) from None
     except Exception as error:
-        raise Abend(unreadable(file, getattr(error, "strerror", None) or str(error))) from None
+        raise Abend(unreadable(file, reason(error))) from None
 
 
-def unreadable(file: InputFile, reason: str, help: str | None = None, offset: int | None = None) -> Diagnostic:
-    first = reason.split("\n", 1)[0].strip() or "its bytes are not data of that format"
+def unreadable(file: InputFile, why: str, help: str | None = None, offset: int | None = None) -> Diagnostic:
+    first = why.split("\n", 1)[0].strip() or "its bytes are not data of that format"
     first = first if len(first) <= 200 else first[:197] + "..."
     return Diagnostic("GG582", f"the file cannot be read: {first}", Span(file=file.shown, offset=offset), help)
 

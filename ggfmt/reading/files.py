@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, without_credentials
-from ggfmt.location import Location, retried, store_remedy
+from ggfmt.location import Location, reason, retried, store_remedy
 
 Compression: TypeAlias = Literal["gzip", "bz2", "xz", "zstd"]
 
@@ -143,8 +143,7 @@ class InputFile:
 def unreadable(path: str, error: Exception) -> Diagnostic:
     if isinstance(error, InputChangedError):
         return Diagnostic("GG310", str(error), Span(file=path), _CHANGED_HELP)
-    reason = getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
-    message = f"the input cannot be read: {without_credentials(reason)}"
+    message = f"the input cannot be read: {without_credentials(reason(error))}"
     return Diagnostic("GG310", message, Span(file=path), store_remedy(error))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ggfmt.commit.commit import CommitPart, StagedMove, write_errors_stop
+from ggfmt.commit.commit import CommitPart, write_errors_stop
 from ggfmt.commit.names import folded, safe_name
 from ggfmt.commit.records import kept_runs, run_file
 from ggfmt.rows.layout import FileLayout
@@ -96,9 +96,8 @@ class FileTarget(RowTarget):
         part = CommitPart(self.output, deletes=list(replaced))
         with write_errors_stop(self.output.root):
             for item in published:
-                source = item.file.location.name_below(self.output.root)
-                assert source is not None
-                part.moves.append(StagedMove(source, item.name, item.file.size, item.file.sha256))
+                file = item.file
+                part.moves.append(self.output.move(file.location, item.name, file.size, file.sha256))
             if versions is not None:
                 versions.apply(part)
             self.commit(part, document, others)

@@ -327,11 +327,10 @@ class LakeTarget(RowTarget):
         rows = [self._path(item.file.location) for item in published if item.what == "rows"]
         for item in published:
             if item.what != "rows":
-                source = item.file.location.name_below(self.output.root)
-                assert source is not None
-                store.make_directory(item.name.partition("/")[0])
-                store.move(source, item.name, item.file.size)
-                rows.append(item.name)
+                move = self.output.move(item.file.location, item.name, item.file.size, item.file.sha256)
+                store.make_directory(move.target.partition("/")[0])
+                store.move(move.source, move.target, move.size)
+                rows.append(move.target)
         store.sync_all([name for name in rows if not name.startswith("/") and "://" not in name])
 
     def _commit_table(self, result: TableResult, round: Round) -> int:

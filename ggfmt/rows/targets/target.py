@@ -128,12 +128,10 @@ class RowTarget(ABC):
 
     def _reject_moves(self) -> Iterator[tuple[StagedMove, dict[str, Any]]]:
         for number, file in enumerate(self.rejects):
-            source = file.location.name_below(self.output.root)
-            assert source is not None
             name = f"_rejects/{self.run}-{number // 2:05d}.{file.table}"  # records, or reasons
             entry = {"path": name, "table": None, "handler": file.handler, "rejects": file.operations}
             entry |= {"bytes": file.size, "sha256": file.sha256}
-            yield StagedMove(source, name, file.size, file.sha256), entry
+            yield self.output.move(file.location, name, file.size, file.sha256), entry
 
 
 def next_name(directory: str, suffix: str, parts: dict[str, int]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ggfmt.commit.commit import CommitPart, StagedMove, check_targets, commit, write_errors_stop
+from ggfmt.commit.commit import CommitPart, check_targets, commit, write_errors_stop
 from ggfmt.commit.directory import OutputDirectory
 from ggfmt.commit.names import FileLocation, folded, reject_file, safe_file_name, stamp
 from ggfmt.commit.records import LAYOUT, MANIFEST, as_bytes, earlier_manifest, records, run_file, without_replaced
@@ -153,9 +153,7 @@ def _part(
     part = CommitPart(output, deletes=list(replaced))
     for item in named:
         if item.root == output.root:
-            source = item.file.location.name_below(output.root)
-            assert source is not None
-            part.moves.append(StagedMove(source, item.name, item.file.size, item.file.sha256))
+            part.moves.append(output.move(item.file.location, item.name, item.file.size, item.file.sha256))
     own = [schema for schema in schemas if schema.root == output.root]
     inside = {schema.inside: schema.content for schema in own if schema.inside is not None}
     handlers = {target.handler for target in targets if output.root in target.roots}

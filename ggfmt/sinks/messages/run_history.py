@@ -85,6 +85,6 @@ def _first_lines(store: Store, name: str) -> list[bytes]:
         return []
     if store.size(name) is None:
         return []
-    with store.fs.open_input_stream(store.inner(name), compression=None) as stream:
+    with store.open(name) as stream:
         lines = bytes(stream.read(REASON_BYTES)).split(b"\n")
     return lines[:-1]

@@ -17,10 +17,10 @@ from contextlib import ExitStack
 from typing import BinaryIO
 
 from ggfmt import signals
-from ggfmt.commit.commit import reason
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.formats import FORMATS
 from ggfmt.java.text import visible
+from ggfmt.location import reason
 from ggfmt.reading.tasks import StagedFile
 from ggfmt.scratch import Scratch, remove_abandoned
 from ggfmt.sinks.messages.join import in_order, joined

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ggfmt.commit.commit import opened, reason, write_error
+from ggfmt.commit.commit import opened, write_error
 from ggfmt.commit.journal import is_below
 from ggfmt.commit.names import METADATA_DIRECTORY
 from ggfmt.config.handler_options import HandlerConfig, RunOptions, absolute_paths
@@ -15,7 +15,7 @@ from ggfmt.config.refusals import layout_refusals
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span, UsageError
 from ggfmt.engine import RunRequest
 from ggfmt.kafka.request import KafkaRequest
-from ggfmt.location import remedy, write_problem
+from ggfmt.location import reason, remedy, write_problem
 from ggfmt.options.value_types import Replacements
 from ggfmt.sinks.messages.events import BELOW, with_stages
 from ggfmt.sinks.messages.layout import Layout
