@@ -13,8 +13,8 @@ import pyarrow as pa
 from ggfmt.comparison.files import Columns
 from ggfmt.comparison.kinds import GEOMETRY, HSTORE, INTERVAL, JSON, NUMBER, TEXT, TIME_WITH_ZONE, UUID, array_of, bits
 from ggfmt.comparison.values import storage_type, stored, stored_type, with_infinite
-from ggfmt.database.postgresql import PostgreSQL, output_text, quoted
-from ggfmt.model.table import join_name
+from ggfmt.database.postgresql import PostgreSQL, output_text
+from ggfmt.model.table import join_name, quoted_name
 
 # How a column is read: the type of its values in Arrow, and whether the server writes the values as text.
 _NATIVE: dict[str, pa.DataType] = {
@@ -68,7 +68,7 @@ class DatabaseTable:
         self.schema = schema
         self._database, self._name = database, name
         # A partitioned table has its rows in its partitions; those that inherit from another are tables of their own.
-        self._source = f"{'only ' if kind == 'r' else ''}{quoted(schema)}.{quoted(table)}"
+        self._source = f"{'only ' if kind == 'r' else ''}{quoted_name(schema)}.{quoted_name(table)}"
         self._columns: dict[str, _Column] = {}
 
     def add(self, name: str, column: _Column) -> None:
@@ -81,7 +81,7 @@ class DatabaseTable:
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         columns = [self._columns[name] for name in names]
         selected = [
-            quoted(name) if column.is_native else output_text(quoted(name))
+            quoted_name(name) if column.is_native else output_text(quoted_name(name))
             for name, column in zip(names, columns, strict=True)
         ]
         schema = pa.schema([(f"{place}", storage_type(column.type)) for place, column in enumerate(columns)])

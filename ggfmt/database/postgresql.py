@@ -254,11 +254,6 @@ def _driver() -> Any:
     return driver
 
 
-def quoted(name: str) -> str:
-    doubled = name.replace('"', '""')
-    return f'"{doubled}"'
-
-
 def output_text(expression: str) -> str:
     # A cast may write another text than the output function of a type, such as `10.0.0.1/32`.
     # A row of which a member is NULL is not NULL, but neither is it `is not null`.

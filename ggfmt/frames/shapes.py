@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -23,7 +24,7 @@ import pyarrow as pa
 from ggfmt.columnar.typed import is_scalar
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, suggestion
 from ggfmt.frames.column_types import CLOCK, INSTANT, SCALARS, TEXT, change_type, named_type, type_name
-from ggfmt.model.table import Column, Kind, SqlType, TableDef
+from ggfmt.model.table import Column, Kind, SqlType, TableDef, quoted_name
 
 BEFORE, AFTER = "before", "after"
 IMAGES = (BEFORE, AFTER)
@@ -182,8 +183,7 @@ def _of_spark(spark_type: Any, types: Mapping[str, pa.DataType], column: str) ->
     raise UnknownTypeError(column, spark_type["type"])
 
 
-def quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+quoted = partial(quoted_name, quote="`")  # as Spark's SQL has names
 
 
 # The shape of a frame to write.

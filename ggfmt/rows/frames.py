@@ -24,7 +24,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.frames.batches import located_batches
 from ggfmt.frames.column_types import TEXT
 from ggfmt.frames.plan import Plan, Request, make_scan, plan_of, table_of
-from ggfmt.frames.shapes import ddl, ddl_type, schema_of_user
+from ggfmt.frames.shapes import ddl, ddl_type, quoted, schema_of_user
 from ggfmt.options.value_types import OnUnfit
 from ggfmt.reading.runner import InProcess, Runner
 from ggfmt.reading.scan import DefinitionsNeeded
@@ -125,7 +125,7 @@ def rows_frame(
     blobs = spark.range(0, splits, 1, max(splits, 1)).mapInArrow(_stage(frame_plan), _BLOB_DDL)
     if base is not None:
         columns = [column for column in base_types or {} if column in table.columns]
-        rows = base.select(*(base[f"`{column.replace('`', '``')}`"] for column in columns))
+        rows = base.select(*(base[quoted(column)] for column in columns))
         blobs = blobs.unionAll(rows.mapInArrow(_stage_base(frame_plan), _BLOB_DDL))
     return blobs.groupBy("unit").applyInArrow(_answer(frame_plan), ddl(wanted.schema)), found, wanted
 

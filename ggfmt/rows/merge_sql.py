@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ggfmt.commit.journal import read_document
 from ggfmt.commit.names import safe_name
 from ggfmt.commit.records import CONSOLIDATION_MEMBER, MANIFEST, output_to_read
-from ggfmt.model.table import split_name
+from ggfmt.model.table import quoted_name, split_name
 from ggfmt.rows.query import OP, query_error
 
 
@@ -76,10 +77,7 @@ def merge_statements(given: str, dialect: str) -> Iterator[str]:
 
 
 def _statements(table: str, entry: Mapping[str, Any], writing: _Writing) -> Iterator[str]:
-    def quoted(name: str) -> str:
-        quote = writing.quote
-        return f"{quote}{name.replace(quote, quote * 2)}{quote}"
-
+    quoted = partial(quoted_name, quote=writing.quote)
     name = ".".join(map(quoted, split_name(table)))
     types = {quoted(column): _type(type, writing) for column, type in entry["columns"].items()}
     operation = quoted(OP)

@@ -17,15 +17,15 @@ import pyarrow as pa
 
 from ggfmt import signals
 from ggfmt.arrow.arrays import narrow
-from ggfmt.commit.commit import CommitPart, StagedMove, write_errors_stop
+from ggfmt.commit.commit import CommitPart, write_errors_stop
 from ggfmt.commit.names import counted
 from ggfmt.commit.records import is_of_rows, kept_runs, run_file
-from ggfmt.database.postgresql import CatalogColumn, PostgreSQL, quoted
+from ggfmt.database.postgresql import CatalogColumn, PostgreSQL
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, listing
 from ggfmt.frames.column_types import TEXT
 from ggfmt.java.text import visible
 from ggfmt.location import Location
-from ggfmt.model.table import join_name, split_name
+from ggfmt.model.table import join_name, quoted_name, split_name
 from ggfmt.rowfiles.writers import write_rows
 from ggfmt.rows.base import BaseFile, BaseSnapshot, BaseTable, described_table, number_ranges
 from ggfmt.rows.layout import FileLayout
@@ -129,14 +129,14 @@ class PostgreSQLTarget(RowTarget):
             raise table_error(keyless[0], message, help)
         for table in tables:
             schema, name = self._place(table.name, catalog)
-            shown = f"{quoted(schema)}.{quoted(name)}"
+            shown = f"{quoted_name(schema)}.{quoted_name(name)}"
             if schema not in catalog.schemas:
-                self._database.execute(f"create schema {quoted(schema)}", table.name)
+                self._database.execute(f"create schema {quoted_name(schema)}", table.name)
                 catalog.schemas[schema] = {}
             known = catalog.schemas[schema].get(name)
             columns = table.epochs[-1].columns
             lacking = [column for column in columns if known is None or not found_name(table.name, column, known)]
-            names = {column: quoted(new_name(table.name, column)) for column in lacking}
+            names = {column: quoted_name(new_name(table.name, column)) for column in lacking}
             added = [f"{names[column]} {sql_type(table, column)}" for column in lacking]
             if known is None:
                 added.append(f"primary key ({', '.join(names[column] for column in table.key)})")
@@ -206,9 +206,7 @@ class PostgreSQLTarget(RowTarget):
             return document
         part = CommitPart(self.output, deletes=[*stale, *map(run_file, kept_runs(self.output.store))])
         for item in published:
-            source = item.file.location.name_below(self.output.root)
-            assert source is not None
-            part.moves.append(StagedMove(source, item.name, item.file.size, item.file.sha256))
+            part.moves.append(self.output.move(item.file.location, item.name, item.file.size, item.file.sha256))
         with signals.deferred():  # a signal would find a commit in the directory, and none in the database
             with write_errors_stop(self.output.root):
                 self.commit(part, document, others)

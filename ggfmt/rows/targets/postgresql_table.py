@@ -13,9 +13,10 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.columnar.typed import as_text
-from ggfmt.database.postgresql import CatalogColumn, output_text, quoted
+from ggfmt.database.postgresql import CatalogColumn, output_text
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.frames.column_types import TEXT
+from ggfmt.model.table import quoted_name
 from ggfmt.rows.numbers import is_number
 from ggfmt.rows.tables import RowTable
 
@@ -92,7 +93,7 @@ class TableColumn:
 
     @property
     def name(self) -> str:
-        return quoted(self.there.name or "")
+        return quoted_name(self.there.name or "")
 
     @property
     def fits(self) -> bool:
@@ -165,7 +166,7 @@ class TargetTable:
 
     @property
     def shown(self) -> str:
-        return f"{quoted(self.schema)}.{quoted(self.name)}"
+        return f"{quoted_name(self.schema)}.{quoted_name(self.name)}"
 
     @property
     def touched(self) -> str:
