@@ -128,6 +128,11 @@ def numbered(count: int) -> pa.Int64Array:
     return pc.cast(pc.indices_nonzero(pa.repeat(pa.scalar(True), count)), pa.int64())
 
 
+def last_where(mask: pa.BooleanArray) -> pa.Int64Array:
+    """Return for each place the last one up to it where a mask is true; null for none."""
+    return pc.fill_null_forward(pc.if_else(mask, numbered(len(mask)), pa.scalar(None, pa.int64())))
+
+
 def begins(numbers: pa.Array[Any]) -> pa.BooleanArray:
     """Return where a number is not that of the place before it, as the first one is not. NULL is not allowed."""
     edge = pa.array([True] * min(len(numbers), 1), pa.bool_())

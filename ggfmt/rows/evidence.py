@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import narrow, non_null_values, numbered
+from ggfmt.arrow.arrays import last_where, narrow, non_null_values, numbered
 from ggfmt.columnar.images import differ
 from ggfmt.columnar.strings import canonical_numbers
 from ggfmt.columnar.typed import differ_typed, typed_values
@@ -45,14 +45,13 @@ class EvidenceFinder:
         self._columns: dict[str, pa.Array[Any]] = {}
         count = max(len(order) - 1, 0)
         self._ops = self._column("op").take(order)
-        self._every = numbered(len(order))
         no = pa.array([False] * min(len(order), 1), pa.bool_())
         self._follows = pc.invert(begins)
         was = pc.equal(self._ops.slice(0, count), DELETE)
         self._was_deleted = pc.and_(self._follows, pa.concat_arrays([no, was]))
         self._is_insert, self._is_delete = pc.equal(self._ops, INSERT), pc.equal(self._ops, DELETE)
         starts = pc.or_(pc.invert(self._follows), pc.or_(self._is_insert, self._is_delete))
-        self._begin = pc.fill_null_forward(pc.if_else(starts, self._every, _NO_LONG))
+        self._begin = last_where(starts)
 
     def add_to(
         self, counts: RowCounts, complete: pa.BooleanArray, replaced: tuple[pa.Int64Array, pa.Int64Array] | None = None
@@ -141,7 +140,7 @@ class EvidenceFinder:
         has = pc.and_not(narrow(self._column(f"ha{i}"), pa.BooleanArray).take(self._order), self._is_delete)
         if has.true_count + self._is_delete.true_count == len(has):
             return places
-        latest = pc.fill_null_forward(pc.if_else(has, self._every, _NO_LONG)).take(places)
+        latest = last_where(has).take(places)
         return pc.if_else(pc.greater_equal(latest, self._begin.take(places)), latest, _NO_LONG)
 
     def _differ(

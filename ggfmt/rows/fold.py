@@ -13,7 +13,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import begins, ends, narrow, non_null_values
+from ggfmt.arrow.arrays import begins, ends, last_where, narrow, non_null_values, numbered
 from ggfmt.rows.identities import Identities
 from ggfmt.rows.key_updates import may_be_one_record
 from ggfmt.rows.operations import DELETE, INSERT, UPDATE, any_of, shows_values
@@ -73,7 +73,7 @@ class Fold:
         self.epochs = epochs
         self.epochs_in_order = epochs.take(self.order)
         self.groups = groups
-        self._every = pa.array(range(self.count), _LONG)
+        self._every = numbered(self.count)
         self._op = batch["op"].take(self.order)
 
     # The order of rows: places here are in it, and `order` has their operations.
@@ -88,12 +88,12 @@ class Fold:
 
     def _latest(self, where: pa.BooleanArray) -> pa.Int64Array:
         """Return for each place the last one up to it where a condition holds; null if that is of another row."""
-        found = pc.fill_null_forward(pc.if_else(where, self._every, _NO_LONG))
+        found = last_where(where)
         return pc.if_else(pc.greater_equal(found, self._start), found, _NO_LONG)
 
     @cached_property
     def _start(self) -> pa.Int64Array:
-        return pc.fill_null_forward(pc.if_else(self.starts, self._every, _NO_LONG))
+        return last_where(self.starts)
 
     @cached_property
     def _halves(self) -> pa.BooleanArray | None:

@@ -18,7 +18,7 @@ from pyspark.sql.utils import is_remote
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow import ipc
-from ggfmt.arrow.arrays import as_strings, non_null_values
+from ggfmt.arrow.arrays import as_strings, concatenated, non_null_values
 from ggfmt.columnar.typed import typed_values
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.frames.batches import located_batches
@@ -259,15 +259,14 @@ class _Waiting:
         """Yield a row for each unit, with its operations as a stream of Arrow's IPC format."""
         if not self._batches:
             return
-        batch = pa.Table.from_batches(self._batches).combine_chunks().to_batches()
+        batch = concatenated(self._batches, self._batches[0].schema)
         self._batches, self._size = [], 0
-        for each in batch:
-            for unit, operations in self._by_unit(each):
-                sink = pa.BufferOutputStream()
-                with pa.ipc.new_stream(sink, operations.schema, options=ipc.STAGED) as writer:
-                    writer.write_batch(operations)
-                blob = pa.array([sink.getvalue().to_pybytes()], pa.binary())
-                yield pa.RecordBatch.from_arrays([pa.array([unit], pa.int32()), blob], schema=_BLOBS)
+        for unit, operations in self._by_unit(batch):
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, operations.schema, options=ipc.STAGED) as writer:
+                writer.write_batch(operations)
+            blob = pa.array([sink.getvalue().to_pybytes()], pa.binary())
+            yield pa.RecordBatch.from_arrays([pa.array([unit], pa.int32()), blob], schema=_BLOBS)
 
     def _by_unit(self, batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Yield the operations of each unit, without before images if their rows do not depend on these."""

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import concatenated, narrow, non_null_values, nulls
+from ggfmt.arrow.arrays import concatenated, narrow, non_null_values, nulls, numbered
 from ggfmt.arrow.parquet_files import read_whole
 from ggfmt.columnar.hashes import row_codes, row_hashes
 from ggfmt.columnar.strings import canonical_numbers
@@ -35,7 +35,7 @@ from ggfmt.frames.shapes import ddl_type
 from ggfmt.location import Location
 from ggfmt.rows.fold import Fold
 from ggfmt.rows.identities import Identities
-from ggfmt.rows.key_updates import KeyLinks, connected, same_moment
+from ggfmt.rows.key_updates import KeyLinks, connected, in_moment_of
 from ggfmt.rows.operations import BASE_SEQ, DELETE, INSERT, any_of, staged_schema, truncate_operations
 from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.results import End, FreeKeys, RowCounts, Selection, TableQuery, last_positions
@@ -78,7 +78,7 @@ def select_kept(
         same = pc.equal(batch["position"], last["position"][0])
         ends.update(non_null_values(pc.indices_nonzero(pc.fill_null(same, False))))
     ends.update(_inserted_over(fold, last) if identities is None else identities.open)
-    at_end = pc.is_in(pa.array(range(len(batch)), _LONG), value_set=pa.array(sorted(ends), _LONG))
+    at_end = pc.is_in(numbered(len(batch)), value_set=pa.array(sorted(ends), _LONG))
     of_doubted, of_open = (
         pc.and_(pc.is_in(components, value_set=components.filter(pc.and_(mask, lasting))), lasting)
         for mask in (doubted, at_end)
@@ -110,7 +110,7 @@ def select_whole(query: TableQuery, batches: Sequence[pa.RecordBatch], every: pa
         return None
     last = every.slice(len(every) - 1)
     inserts = every.filter(pc.equal(every["op"], INSERT))
-    inserts = inserts.filter(same_moment(inserts, _repeated(last, len(inserts))))
+    inserts = inserts.filter(in_moment_of(last, inserts))
     ends = [last["hash"]]
     some = every.filter(pc.is_in(every["hash"], value_set=inserts["hash"]))
     counts = pc.value_counts(some["hash"])
@@ -124,10 +124,6 @@ def select_whole(query: TableQuery, batches: Sequence[pa.RecordBatch], every: pa
     found = query.ordering.sort(concatenated(parts, staged_schema(query.table)))
     tagged = found.append_column(_COMPONENT, row_codes([found["hash"]]))
     return Selection(tagged.slice(0, 0), tagged, end_of(last))
-
-
-def _repeated(row: pa.RecordBatch, count: int) -> pa.RecordBatch:
-    return row.take(pa.repeat(pa.scalar(0, _LONG), count))
 
 
 def _components(new: pa.Int64Array, old: pa.Int64Array, identities: Identities | None) -> pa.Int64Array:
@@ -151,11 +147,7 @@ def _inserted_over(fold: Fold, last: pa.RecordBatch) -> Iterable[int]:
     over = pc.and_(pc.equal(op.slice(1), INSERT), pc.not_equal(op.slice(0, count), DELETE))
     over = pc.and_(over, pc.equal(groups.slice(1), groups.slice(0, count)))
     inserts = fold.order.slice(1).filter(over)
-    if not len(inserts):
-        return ()
-    some = fold.batch.take(inserts)
-    found: list[int] = non_null_values(inserts.filter(same_moment(some, _repeated(last, len(some)))))
-    return found
+    return non_null_values(inserts.filter(in_moment_of(last, fold.batch.take(inserts))))
 
 
 # Files
@@ -258,7 +250,7 @@ def load_kept(locations: Sequence[Location], table: RowTable, ordering: Ordering
             files += batch[_FILE].to_pylist()
             columns.update(name.removeprefix("a.") for name in batch.schema.names if name.startswith("a."))
     every = concatenated(batches, schema)
-    numbers: pa.Int64Array = pa.array(range(len(every)), _LONG)
+    numbers = numbered(len(every))
     offset = schema.get_field_index("offset")
     order = ordering.sort(every.set_column(offset, "offset", numbers))["offset"]
     every = every.take(order)

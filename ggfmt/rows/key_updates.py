@@ -121,6 +121,11 @@ def same_moment(one: pa.RecordBatch, other: pa.RecordBatch) -> pa.BooleanArray:
     return pc.or_(same_id, pc.and_(pc.and_(ids[0].is_null(), ids[1].is_null()), same_time))
 
 
+def in_moment_of(row: pa.RecordBatch, batch: pa.RecordBatch) -> pa.BooleanArray:
+    """Return which operations may be of one transaction with an operation."""
+    return same_moment(batch, row.take(pa.repeat(pa.scalar(0, _LONG), len(batch))))
+
+
 @dataclass(frozen=True)
 class KeyOrder:
     """How operations of the same key follow each other.
@@ -262,7 +267,7 @@ def may_meet_an_insert(batch: pa.RecordBatch) -> pa.BooleanArray:
     count = len(batch)
     found: pa.BooleanArray = pa.repeat(pa.scalar(False), count)
     for end in (0, count - 1):
-        found = pc.or_(found, same_moment(batch, batch.take(pa.repeat(pa.scalar(end, _LONG), count))))
+        found = pc.or_(found, in_moment_of(batch.slice(end, 1), batch))
     inserts = pc.equal(batch["op"], INSERT)
     moments = _moments_of_keys(batch)
     others = pc.and_not(pc.is_in(moments, value_set=moments.filter(inserts)), inserts)

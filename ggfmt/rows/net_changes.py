@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import combined, counts_by_value, narrow
+from ggfmt.arrow.arrays import combined, counts_by_value, narrow, numbered
 from ggfmt.columnar.hashes import row_codes
 from ggfmt.columnar.images import differ
 from ggfmt.frames.column_types import TEXT
@@ -50,7 +50,7 @@ class NetChanges:
         ]
         codes = row_codes(columns)
         keys = (pc.max(codes).as_py() + 1) if len(codes) else 0
-        every = pa.array(range(keys), _LONG)
+        every = numbered(keys)
         at_before = pc.cast(pc.index_in(every, value_set=codes.slice(2 * rows, len(before.places))), _LONG)
         at_after = pc.cast(pc.index_in(every, value_set=codes.slice(2 * rows + len(before.places))), _LONG)
         was_there, touched = self._first_words(codes.slice(0, rows), codes.slice(rows, rows), keys)
@@ -103,7 +103,7 @@ class NetChanges:
         truncates: pa.Int64Array = pc.cumulative_sum(pc.cast(pc.equal(batch["op"], TRUNCATE), _LONG))
         unseen = pc.equal(truncates, 0)
         was = pc.and_(pc.and_not(pc.not_equal(batch["op"], INSERT), moves), unseen)
-        number = pa.array(range(len(batch)), _LONG)
+        number = numbered(len(batch))
         early = pc.cast(self.early, _BYTE)  # Arrow aggregates numbers
         at_new = {"key": new, "number": number, "was": pc.cast(was, _BYTE), "early": early}
         at_old = {"key": old, "number": number, "was": pc.cast(unseen, _BYTE), "early": early}
@@ -112,7 +112,7 @@ class NetChanges:
         rows = rows.take(pc.sort_indices(rows, sort_keys=[("key", "ascending"), ("number", "ascending")]))
         groups = rows.group_by("key", use_threads=False)
         found = groups.aggregate([("was", "first"), ("early", "max"), ("early", "min")])
-        at = pc.index_in(pa.array(range(keys), _LONG), value_set=found["key"])
+        at = pc.index_in(numbered(keys), value_set=found["key"])
         taken = {
             name: pc.fill_null(pc.equal(combined(found[name]), 1).take(at), False)
             for name in ("was_first", "early_max", "early_min")

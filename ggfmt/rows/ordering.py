@@ -124,7 +124,7 @@ def without_repeated(batch: pa.RecordBatch, ordering: Ordering, has_key: bool) -
         again = _after_an_equal_one(some, position, operation)
     else:
         again = _more_than_in_a_file({"position": position, "operation": operation}, some["seq"])
-    gone = pc.is_in(pa.array(range(len(batch)), _LONG), value_set=places.filter(again))
+    gone = pc.is_in(numbered(len(batch)), value_set=places.filter(again))
     return batch.filter(pc.invert(gone)) if again.true_count else batch
 
 
@@ -170,11 +170,11 @@ def _sorted(codes: pa.Int64Array, places: pa.Int64Array) -> pa.Int64Array:
 def _more_than_in_a_file(codes: Mapping[str, pa.Int64Array], seqs: pa.Array[Any]) -> pa.BooleanArray:
     files = pc.shift_right(seqs, pa.scalar(FILE_BITS, _LONG))
     by = ["position", "operation"]
-    rows = pa.table({**{name: codes[name] for name in by}, "file": files, "place": pa.array(range(len(files)), _LONG)})
+    rows = pa.table({**{name: codes[name] for name in by}, "file": files, "place": numbered(len(files))})
     best: dict[tuple[int, int], list[int]] = {}
     for row in rows.group_by([*by, "file"], use_threads=False).aggregate([("place", "list")]).to_pylist():
         key = row["position"], row["operation"]
         if key not in best or len(row["place_list"]) > len(best[key]):
             best[key] = row["place_list"]
     kept = pa.array([place for places in best.values() for place in places], _LONG)
-    return pc.invert(pc.is_in(pa.array(range(len(files)), _LONG), value_set=kept))
+    return pc.invert(pc.is_in(numbered(len(files)), value_set=kept))
