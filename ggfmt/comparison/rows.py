@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import narrow, non_null_values
+from ggfmt.arrow.arrays import narrow, non_null_values, numbered
 from ggfmt.columnar.hashes import row_codes
 from ggfmt.comparison.kinds import ANY, STRING
 from ggfmt.comparison.values import Common, as_common, common_type, name_infinite
@@ -102,9 +102,9 @@ class RowComparison:
         there = pc.less(of_b, len(a))
         rows_a, rows_b = of_b.filter(there), pc.indices_nonzero(there)
         if len(rows_b) < len(b):
-            self._add_unmatched("extra", b.filter(pc.invert(there)))
+            self._add_unmatched("extra", with_counts(b.filter(pc.invert(there))))
         if len(rows_a) < len(a):
-            self._add_unmatched("missing", a.filter(pc.invert(pc.is_in(of_a, value_set=rows_a))))
+            self._add_unmatched("missing", with_counts(a.filter(pc.invert(pc.is_in(of_a, value_set=rows_a)))))
         self._compare_pairs(
             a if rows_a.equals(of_a) else a.take(rows_a), b if len(rows_b) == len(b) else b.take(rows_b)
         )
@@ -116,7 +116,7 @@ class RowComparison:
         odd = _any(mask for _, mask in keys)
         if odd is None:
             return batch, values
-        self._add_unmatched(kind, batch.filter(odd))
+        self._add_unmatched(kind, with_counts(batch.filter(odd)))
         usual = pc.invert(odd)
         return batch.filter(usual), [array.filter(usual) for array in values]
 
@@ -182,11 +182,8 @@ class RowComparison:
             before = self.found.equal
             a, b = self._without_equal(a, b)
             self.found.respelled_rows += self.found.equal - before
-        for kind, batch in (("missing", a), ("extra", b)):
-            counts = batch.column(len(self._pairs))
-            setattr(self.found, kind, getattr(self.found, kind) + (pc.sum(counts).as_py() or 0))
-            for row, count in enumerate(non_null_values(counts[: self._left[kind]])):
-                self._keep_alone(kind, batch, row, count)
+        self._add_unmatched("missing", a)
+        self._add_unmatched("extra", b)
 
     def _without_equal(
         self, a: pa.RecordBatch, b: pa.RecordBatch, as_written: bool = False
@@ -214,22 +211,20 @@ class RowComparison:
         masks = (
             pa.repeat(False, len(batch)) if mask is None else mask for mask, batch in zip(odd, (a, b), strict=True)
         )
-        own = pc.subtract(-1, pa.array(range(len(codes)), _LONG))
+        own = pc.subtract(-1, numbered(len(codes)))
         return pc.if_else(pa.concat_arrays(masks), own, codes)
 
     def _value(self, batch: pa.RecordBatch, at: int, as_written: bool) -> Common:
         return (batch.column(at), None) if as_written and self._types[at] == ANY else self.common(batch, at)
 
     def _add_unmatched(self, kind: str, batch: pa.RecordBatch) -> None:
-        setattr(self.found, kind, getattr(self.found, kind) + len(batch))
-        for row in range(min(self._left[kind], len(batch))):
-            self._keep_alone(kind, batch, row, 1)
-
-    def _keep_alone(self, kind: str, batch: pa.RecordBatch, row: int, count: int) -> None:
-        is_extra = kind == "extra"
-        values = self._row(batch, row, range(len(self._pairs)), is_extra)
-        key = self._row(batch, row, range(self._keys), is_extra)
-        self._keep(Example(kind, key, None if is_extra else values, values if is_extra else None, count))
+        """Count rows of one side, with a last column for how many equal rows each stands for."""
+        counts, is_extra = batch.column(len(self._pairs)), kind == "extra"
+        setattr(self.found, kind, getattr(self.found, kind) + (pc.sum(counts).as_py() or 0))
+        for row, count in enumerate(non_null_values(counts[: self._left[kind]])):
+            values = self._row(batch, row, range(len(self._pairs)), is_extra)
+            key = self._row(batch, row, range(self._keys), is_extra)
+            self._keep(Example(kind, key, None if is_extra else values, values if is_extra else None, count))
 
     def _keep(self, example: Example) -> None:
         self._left[example.kind] -= 1
@@ -251,7 +246,7 @@ def _codes(a: Sequence[pa.Array[Any]], b: Sequence[pa.Array[Any]]) -> pa.Int64Ar
 
 
 def _groups(codes: pa.Int64Array, a: pa.Array[Any], b: pa.Array[Any]) -> pa.Table:
-    table = pa.table({"code": codes, "a": a, "b": b, "row": pa.array(range(len(codes)), _LONG)})
+    table = pa.table({"code": codes, "a": a, "b": b, "row": numbered(len(codes))})
     return table.group_by("code", use_threads=False).aggregate(
         [("a", "sum"), ("b", "sum"), ("row", "min"), ("row", "max")]
     )
