@@ -163,11 +163,11 @@ class _Unit:
         lasting = pc.equal(fold.epochs, state.last_epoch)
         codes = self._codes(fold.batch) if self._followed is not None else None
         found = select_kept(self._query, fold, lasting, self._doubted, state.identities, codes)
-        if state.lost is None:
+        if not len(state.unkeyed):
             return found
-        lost = tagged_alone(state.lost)
+        lost = tagged_alone(state.unkeyed)
         if found is None:
-            return Selection(lost, lost.slice(0, 0), end_of(state.lost.slice(len(state.lost) - 1)))
+            return Selection(lost, lost.slice(0, 0), end_of(state.unkeyed.slice(len(lost) - 1)))
         return replace(found, doubted=concatenated([found.doubted, lost], found.doubted.schema))
 
     # Rows with a key
@@ -177,7 +177,7 @@ class _Unit:
         truncates = pc.equal(ops, TRUNCATE)
         keyed = pc.or_(truncates, narrow(batch["keyed"], pa.BooleanArray))
         epochs: pa.Int64Array = pc.cumulative_sum(pc.cast(truncates, _LONG))
-        unkeyed = None
+        unkeyed = batch.slice(0, 0)
         if keyed.true_count < len(keyed):
             unkeyed = batch.filter(pc.and_(pc.invert(keyed), pc.equal(epochs, last_of(epochs))))
             batch, truncates, epochs = batch.filter(keyed), truncates.filter(keyed), epochs.filter(keyed)
@@ -287,9 +287,8 @@ class _Unit:
     def _list_unresolved(self, state: _State, places: pa.Int64Array, states: RowStates) -> None:
         for reason in counts_by_value(states.reasons.drop_null()):
             self._list(str(reason), state, places.filter(pc.fill_null(pc.equal(states.reasons, reason), False)))
-        if state.unkeyed is not None and len(state.unkeyed):
+        if len(state.unkeyed):
             self._unresolved.append((NO_KEY, state.unkeyed))
-            state.lost, state.unkeyed = state.unkeyed, None
 
     def _list_collided(self, state: _State, unresolved: pa.Int64Array) -> None:
         found, fold = state.identities, state.fold
@@ -437,10 +436,8 @@ class _State:
     identities: Identities | None
     last_epoch: int  # the number of truncates, which `cuts` has in order
     cuts: pa.RecordBatch
-    # operations after the last truncate that do not show their key; `lost`: the same, once noted
-    unkeyed: pa.RecordBatch | None
+    unkeyed: pa.RecordBatch  # operations after the last truncate that do not show their key
     overtaken_places: pa.Int64Array | None = None
-    lost: pa.RecordBatch | None = None
 
 
 def _not_ended(state: _State, places: pa.Int64Array) -> pa.Int64Array:

@@ -48,7 +48,7 @@ class BaseTable:
     key: tuple[str, ...] = ()  # from a manifest; empty if unknown
     bucket_count: int = 0  # into which a run divided the keys
     defined: bool = False  # a manifest has the name and the types of the table
-    complete: bool = True  # it has all rows, none was unresolved: a key without a row is free
+    complete: bool = False  # it has all rows, none was unresolved: a key without a row is free
     # by column the range of numbers that were found in the data
     numbers: Mapping[str, NumberRange] = field(default_factory=dict)
     unset: frozenset[str] = frozenset()  # columns whose NULL may be a value that no operation has set
@@ -112,10 +112,8 @@ def described_table(name: str, entry: Mapping[str, Any]) -> BaseTable:
     return BaseTable(name, (), types, tuple(entry["key"]), defined=True, numbers=numbers, unset=unset)
 
 
-def number_ranges(base: BaseTable | None) -> dict[str, NumberRange]:
+def number_ranges(base: BaseTable) -> dict[str, NumberRange]:
     """Return the ranges of the numbers in a base snapshot by column: as found, or else all that the type holds."""
-    if base is None:
-        return {}
     numbers = {name: NumberRange.of_type(type) for name, type in base.types.items() if is_number(type)}
     return numbers | dict(base.numbers)
 
@@ -130,7 +128,7 @@ def _dump(store: Store, root: str) -> BaseSnapshot:
         if locations:
             suffix = _suffix_of(locations, directory)
             files = tuple(BaseFile(location, suffix) for location in locations)
-            tables[directory] = BaseTable(directory, files, _types_of(files[0], directory))
+            tables[directory] = BaseTable(directory, files, _types_of(files[0], directory), complete=True)
     return BaseSnapshot(root, tables)
 
 

@@ -259,15 +259,14 @@ def load_kept(locations: Sequence[Location], table: RowTable, ordering: Ordering
     return KeptOperations(every.set_column(0, "seq", seqs), tuple(names), links, frozenset(columns))
 
 
-def load_free_keys(locations: Sequence[Location], kept: KeptOperations | None) -> pa.UInt64Array:
+def load_free_keys(locations: Sequence[Location], kept: KeptOperations) -> pa.UInt64Array:
     """Return the keys at which no row is before the operations of a run, of which the kept ones are the first."""
     parts: list[pa.Array[Any]] = [pa.array([], pa.uint64())]
-    of_kept = parts[0] if kept is None else kept.hashes
     for location in locations:
         with location.open_file() as stream:
             for batch in read_whole(parquet.ParquetFile(stream)).to_batches():
                 is_before = batch["before"] if "before" in batch.schema.names else pa.scalar(False)  # of an older ggfmt
-                is_kept = pc.is_in(batch["hash"], value_set=of_kept)
+                is_kept = pc.is_in(batch["hash"], value_set=kept.hashes)
                 parts.append(batch["hash"].filter(pc.equal(is_kept, is_before)))
     return narrow(pa.concat_arrays(parts), pa.UInt64Array)
 

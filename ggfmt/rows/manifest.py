@@ -272,20 +272,18 @@ class PreviousResult:
     def paths(self, table: str, what: str) -> list[str]:
         return [entry["path"] for entry in self.document["files"] if entry["table"] == table and what in entry]
 
-    def kept(self, table: str, definition: RowTable, output: Location, before: int = 0) -> KeptOperations | None:
-        """Return the operations that earlier runs have kept, if there are any. `before`: as `load_kept`."""
-        paths = self.paths(table, "kept")
-        if not paths:
-            return None
-        ordering = Ordering.named(self.document["tables"][table]["order"])
-        return load_kept(list(map(output.child, paths)), definition, ordering, before)
+    def kept(self, table: RowTable, output: Location, before: int = 0) -> KeptOperations:
+        """Return the operations that earlier runs have kept. `before`: as `load_kept`."""
+        paths = self.paths(table.name, "kept")
+        order = self.document["tables"][table.name]["order"] if paths else ""
+        return load_kept(list(map(output.child, paths)), table, Ordering.named(order), before)
 
     def load_set_aside(self, table: RowTable, output: Location) -> KeptOperations:
         """Return the operations of a table that the last run has set aside, with truncates."""
         ordering = Ordering.named(self.set_aside[table.name]["order"])
         return load_kept(list(map(output.child, self.paths(table.name, SET_ASIDE_MEMBER))), table, ordering)
 
-    def free_keys(self, table: str, output: Location, kept: KeptOperations | None) -> pa.UInt64Array | None:
+    def free_keys(self, table: str, output: Location, kept: KeptOperations) -> pa.UInt64Array | None:
         """Return the hashes of keys of a table without a row before kept operations; None if they are not known."""
         paths = self.paths(table, "free")
         return load_free_keys(list(map(output.child, paths)), kept) if paths else None

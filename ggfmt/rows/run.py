@@ -34,7 +34,7 @@ from ggfmt.rows.base import (
     tables_by_name,
     warn_unresolved,
 )
-from ggfmt.rows.kept import KeptOperations, kept_schema, keys_without_rows, set_aside_batches
+from ggfmt.rows.kept import KeptOperations, kept_schema, keys_without_rows, load_kept, set_aside_batches
 from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.manifest import PublishedFile, SetAside, TableResult, build_manifest, summary_lines
 from ggfmt.rows.output import RowsDirectory
@@ -294,31 +294,30 @@ def _call(plans: Mapping[int, TablePlan], call: _Call, attempt: int) -> UnitResu
 class _TableWork:
     """The steps that find the rows of a table. Each gives items for tasks, and takes what the tasks have found."""
 
-    def __init__(self, run: _Consolidation, number: int, name: str, base: BaseTable | None) -> None:
+    def __init__(self, run: _Consolidation, number: int, name: str, base: BaseTable) -> None:
         self.number = number
         settings, staged = run.settings, run.staged
         self._base, self._merges = base, run.target.previous is not None
         self._staged = staged.staged.get(name, StagedTable())
         table = staged.tables.get(name)
         if table is None:
-            assert base is not None
             table = of_base(name, base.key, stored_types(base.types, settings.to))
         table, numbers = with_found_types(table, self._staged.stats.numbers, number_ranges(base))
         stats = self._staged.stats
         previous = run.target.previous
-        is_whole = base is not None and base.complete if previous is None else previous.is_complete(name)
-        complete = settings.query.starts_empty or is_whole
+        complete = settings.query.starts_empty or (base.complete if previous is None else previous.is_complete(name))
         query = TableQuery.of(settings.query, table, stats, staged.files, complete)
-        aside = run.aside.get(name, KeptOperations(pa.record_batch({"seq": pa.array([], pa.int64())})))
-        kept = None if previous is None else previous.kept(name, table, run.output, len(aside.batch))
+        none = load_kept((), table, query.ordering)
+        aside = run.aside.get(name, none)
+        kept = none if previous is None else previous.kept(table, run.output, len(aside.batch))
         query = replace(
             query,
             keeps=settings.checkpoint is not None and settings.query.kind == "current",
-            kept_files=(*(() if kept is None else kept.files), *aside.files),
-            kept_columns=aside.columns if kept is None else kept.columns | aside.columns,
+            kept_files=(*kept.files, *aside.files),
+            kept_columns=kept.columns | aside.columns,
             bound=None if previous is None else previous.last_position(name),
             free=None if previous is None else previous.free_keys(name, run.output, kept),
-            unset=frozenset() if base is None else base.unset,
+            unset=base.unset,
         )
         self.result = TableResult(query, stats, numbers=numbers)
         self.result.counts.unfit.update(stats.unfit)
@@ -330,30 +329,26 @@ class _TableWork:
         except UsageError as error:
             self.refuse(error)
             return
-        before = () if kept is None else (kept.last, kept.links)
         self.plan = TablePlan(
             query,
             number,
-            staged.links(name, query.ordering, *before),
+            staged.links(name, query.ordering, kept.last, kept.links),
             layout,
             run.target.staging,
-            {} if base is None else base.types,
+            base.types,
             run.memory,
-            None if kept is None else kept.hashes,
+            kept.hashes,
         )
         self._buckets = buckets_of(table, staged.buckets)
-        size = self._staged.size
-        if base is not None:
-            size += STAGED_BYTES_PER_BYTE * sum(int(file.location.info().size or 0) for file in base.files)
+        base_size = sum(int(file.location.info().size or 0) for file in base.files)
+        size = self._staged.size + STAGED_BYTES_PER_BYTE * base_size
         file_size = settings.target.file_size
         unit = None if file_size is None else STAGED_BYTES_PER_BYTE * file_size
         self._groups = min(self._buckets, unit_count(size, run.parallelism, unit))
         self._aligned = self._is_aligned()
-        if base is not None and self._aligned:
+        if self._aligned:
             self._groups = base.bucket_count
-        self._kept_parts: list[StagedPart] = []
-        if kept is not None and len(kept.batch):
-            self._kept_parts = parts_in_memory(kept.batch, bucket_numbers(kept.batch["hash"], self._groups))
+        self._kept_parts = parts_in_memory(kept.batch, bucket_numbers(kept.batch["hash"], self._groups))
         self._base_parts: list[StagedPart] = []
         self._linked_parts: list[StagedPart] = []
         self._results: list[StagedPart] = []
@@ -380,7 +375,7 @@ class _TableWork:
     def _is_aligned(self) -> bool:
         """Return whether the files of the base have the keys of buckets, so that only those that change are read."""
         base, table = self._base, self.plan.table
-        if base is None or not self._merges or not base.bucket_count or self._staged.stats.truncates:
+        if not self._merges or not base.bucket_count or self._staged.stats.truncates:
             return False
         columns = [(name, table.types[name]) for name in self.plan.query.columns]
         if not all(table.is_old(name, self.plan.query.epoch) for name in self.plan.query.columns):
@@ -390,7 +385,7 @@ class _TableWork:
         return bool(table.key) and same and not crowded
 
     def base_items(self) -> Iterator[tuple[Task, Any]]:
-        if self._base is None or self._aligned:
+        if self._aligned:
             return
         files = self._base.files
         if self._merges:
@@ -425,7 +420,7 @@ class _TableWork:
         return {hash & (self._groups - 1) for hashes in keys for hash in non_null_values(hashes)}
 
     def _all_buckets(self) -> list[Bucket]:
-        files = self._base.files if self._base is not None and self._aligned else ()
+        files = self._base.files if self._aligned else ()
         return [
             Bucket(
                 number,

@@ -81,10 +81,10 @@ class TablePlan:
     linked: LinkedKeys | None  # keys that operations connect
     layout: FileLayout  # of the files of rows
     directory: Location  # for files, which tasks reach
-    base_types: Mapping[str, pa.DataType] = field(default_factory=dict)  # of columns of the base snapshot
-    memory: MemoryBudget | None = None  # while it lasts, results that other tasks need stay in memory
+    base_types: Mapping[str, pa.DataType]  # of columns of the base snapshot
+    memory: MemoryBudget | None  # while it lasts, results that other tasks need stay in memory
     # the keys of operations that earlier runs have kept: rows of the base there are left out
-    kept: pa.Array[pa.UInt64Scalar] | None = None
+    kept: pa.Array[pa.UInt64Scalar]
 
     @property
     def table(self) -> RowTable:
@@ -93,8 +93,7 @@ class TablePlan:
     @property
     def others(self) -> list[pa.Array[pa.UInt64Scalar]]:
         """The keys that lose their row to another one, and those of kept operations."""
-        linked = None if self.linked is None else self.linked.hashes
-        return [pa.array([], pa.uint64()), *(hashes for hashes in (linked, self.kept) if hashes is not None)]
+        return [self.kept] if self.linked is None else [self.kept, self.linked.hashes]
 
     def files(self, what: str, stem: str) -> BucketFiles:
         return BucketFiles(self.directory.child(what), stem, {self.table.name: self.number}, self.memory)

@@ -129,14 +129,11 @@ class LakeTarget(RowTarget):
             return None
         return result_snapshot(self.output.store, self.output.root.address, document)
 
-    def prepare(self, names: Sequence[str], bases: Mapping[str, BaseTable]) -> dict[str, BaseTable | None]:
-        found: dict[str, BaseTable | None] = {}
-        for name in names:
-            if name in self._done:
-                continue
-            found[name] = bases.get(name)
+    def prepare(self, names: Sequence[str], bases: Mapping[str, BaseTable]) -> dict[str, BaseTable]:
+        found = super().prepare([name for name in names if name not in self._done], bases)
+        for name in found:
             try:
-                found[name] = self._current(self._open(name), bases.get(name))
+                found[name] = self._current(self._open(name), bases.get(name)) or found[name]
             except UsageError as error:
                 if self._options.on_table_error == "stop":
                     raise

@@ -82,18 +82,17 @@ class PostgreSQLTarget(RowTarget):
         """The tables of earlier runs, as the manifest has them."""
         return {} if self.previous is None else self.previous.document["tables"]
 
-    def prepare(self, names: Sequence[str], bases: Mapping[str, BaseTable]) -> dict[str, BaseTable | None]:
-        tables = [self._with_found_types(self.staged.tables[name], bases.get(name)) for name in names]
+    def prepare(self, names: Sequence[str], bases: Mapping[str, BaseTable]) -> dict[str, BaseTable]:
+        found = super().prepare(names, bases)
+        tables = [self._with_found_types(self.staged.tables[name], base) for name, base in found.items()]
         catalog = _Catalog(self._database)
         if self._make_missing(tables, catalog):
             catalog = _Catalog(self._database)
-        found: dict[str, BaseTable | None] = {}
         for number, table in enumerate(tables):
             made = self._tables[table.name] = catalog.target(number, table, *self._place(table.name, catalog))
             self._database.execute(f"lock table {made.shown} in share row exclusive mode", table.name)
             self._clear_returned(table, made)
-            base = bases.get(table.name, BaseTable(table.name))
-            found[table.name] = self._with_rows(replace(base, key=table.key), table, made)
+            found[table.name] = self._with_rows(replace(found[table.name], key=table.key), table, made)
         places = {name: (*entry["target"],) for name, entry in self._known.items()}
         places |= {name: (made.schema, made.name) for name, made in self._tables.items()}
         for name, place in places.items():
@@ -102,7 +101,7 @@ class PostgreSQLTarget(RowTarget):
                 raise table_error(name, message, "create a table with the exact name, or leave one out by `--exclude`")
         return found
 
-    def _with_found_types(self, table: RowTable, base: BaseTable | None) -> RowTable:
+    def _with_found_types(self, table: RowTable, base: BaseTable) -> RowTable:
         return with_found_types(table, self.staged.staged[table.name].stats.numbers, number_ranges(base))[0]
 
     def _place(self, name: str, catalog: _Catalog) -> tuple[str, str]:
@@ -164,8 +163,8 @@ class PostgreSQLTarget(RowTarget):
         if self.previous is None:
             complete = bool(database.value(f"select exists (select from {made.shown})"))
             base = replace(base, complete=complete)
-        kept = None if self.previous is None else self.previous.kept(table.name, table, self.output.root)
-        touched = _touched(table, chain(load(staged.parts), [] if kept is None else [kept.batch]))
+        kept = [] if self.previous is None else [self.previous.kept(table, self.output.root).batch]
+        touched = _touched(table, chain(load(staged.parts), kept))
         database.copy(made.touched, touched.schema, touched.to_batches(), table.name)
         database.execute(made.make_keys(), table.name)
         if database.value(made.equal_keys()):

@@ -121,9 +121,10 @@ class TableColumn:
             f"case when {text} ~ '^\\[' and {text} !~ '^\\[[-0-9]+:' then ({items})::{self.there.cast} else {cast} end"
         )
 
-    def text(self, table: str) -> str:
-        """Return the expression of the text of a stored value, as rows have it."""
-        value, types, type = f"{table}.{self.name}", pa.types, self.type
+    @property
+    def text(self) -> str:
+        """The expression of the text of a value stored in the table `t`, as rows have it."""
+        value, types, type = f"t.{self.name}", pa.types, self.type
         if types.is_binary(type):
             return f"translate(encode({value}, 'base64'), E'\\n', '')"
         if types.is_date(type):
@@ -137,9 +138,9 @@ class TableColumn:
             return f"'\\x' || encode({value}, 'hex')"
         return f"{value}::text" if self.there.category == "B" else output_text(value)
 
-    def is_changed(self, table: str, text: str) -> Iterator[str]:
-        """Yield conditions that are true where the server has stored another value than it was given."""
-        stored, there = f"{table}.{self.name}", self.there
+    def is_changed(self, text: str) -> Iterator[str]:
+        """Yield conditions that are true where the server has stored another value in `t` than it was given."""
+        stored, there = f"t.{self.name}", self.there
         if there.category == "N":
             number = f"{stored}::numeric" if there.type == "money" else f"{stored}::text::numeric"
             yield f"{number} is distinct from {text}::numeric"
@@ -203,9 +204,7 @@ class TargetTable:
     def read_touched(self) -> str:
         """Return the query of the present rows, with the keys as the source writes them."""
         names = {i: f"k.k{j}" for j, i in enumerate(self.key) if not pa.types.is_binary(self.columns[i].type)}
-        texts = ", ".join(
-            f'{names[i] if i in names else column.text("t")} as "{i}"' for i, column in enumerate(self.columns)
-        )
+        texts = ", ".join(f'{names.get(i, column.text)} as "{i}"' for i, column in enumerate(self.columns))
         same = self._same_key([f"k.v{j}" for j in range(len(self.key))])
         return f"select {texts} from {self.keys} as k join {self.shown} as t on {same}"
 
@@ -239,7 +238,7 @@ class TargetTable:
             (column, condition)
             for i, column in enumerate(self.columns)
             if column.there.filled != "s"
-            for condition in column.is_changed("t", f"s.s{i}")
+            for condition in column.is_changed(f"s.s{i}")
         ]
         lost = f"count(*) filter (where t.{self.columns[self.key[0]].name} is null)"
         counts = ", ".join([lost, *(f"count(*) filter (where {condition})" for _, condition in checks)])
