@@ -108,8 +108,9 @@ class PlacedPreamble:
 class StagedFile:
     """A file in staging; `table` is empty for many tables. Files of one `definition` may be joined.
 
-    `header`: the bytes that a file has once, at its start. `place`: where messages will be. `counts`: the operations by
-    type, where names need them. `event`: the event handler that made the file, empty for the File Writer.
+    `header`: the bytes that a file has once, at its start. `place`: where messages will be; None for rejects.
+    `counts`: the operations by type, where names need them. `event`: the event handler that made the file, empty for
+    the File Writer.
     """
 
     handler: str

@@ -37,7 +37,6 @@ Replaced = Mapping[OutputDirectory, Sequence[str]]  # by output directory, the f
 class NamedFile:
     file: StagedFile
     target: HandlerOutput
-    is_reject: bool
     name: str
 
     @property
@@ -59,55 +58,51 @@ class FileNamer:
         self._stamp = stamp(moment)
         self._appends = appends
         self._same_time = appends and same_time
-        self._owners: dict[tuple[Location, str, FileLocation], tuple[str, Partition]] = {}
-        self._events: dict[tuple[Location, str, FileLocation], str] = {}
+        # by location the event handler, and the table or partition
+        self._owners: dict[tuple[Location, str, FileLocation], tuple[str, tuple[str, Partition]]] = {}
         self._taken: dict[tuple[Location, str], set[str]] = {}
 
-    def names(self, files: Sequence[tuple[StagedFile, HandlerOutput, bool]]) -> Iterator[NamedFile]:
+    def names(self, files: Sequence[tuple[StagedFile, HandlerOutput]]) -> Iterator[NamedFile]:
         counts = Counter(self._series(*item) for item in files)
         parts: dict[str, int] = {}
-        for file, target, is_reject in files:
-            series = self._series(file, target, is_reject)
+        for file, target in files:
+            series = self._series(file, target)
             self._check_alone(file, target)
-            root = target.root_of(file.event)
             digits = max(MIN_DIGITS, len(str(counts[series] - 1)))
             while True:
                 part = parts[series] = parts.get(series, -1) + 1
-                if is_reject:
+                if file.place is None:
                     name = reject_file(file.table, self._stamp, part, digits)
                 else:
-                    assert file.place is not None
                     name = file.place.numbered(part, digits)
-                name = f"{target.handler}/{name}"
-                if not self._is_taken(target, root, name):
-                    yield NamedFile(file, target, is_reject, name)
+                named = NamedFile(file, target, f"{target.handler}/{name}")
+                if not self._is_taken(named):
+                    yield named
                     break
 
     @staticmethod
-    def _series(file: StagedFile, target: HandlerOutput, is_reject: bool) -> str:
+    def _series(file: StagedFile, target: HandlerOutput) -> str:
         by_place = target.layout.has_templates or target.has_chain
         name = file.place.path if file.place is not None and by_place else file.table
-        return folded(
-            "/".join((target.root_of(file.event).address, target.handler, "rejects" if is_reject else "data", name))
-        )
+        kind = "rejects" if file.place is None else "data"
+        return folded("/".join((target.root_of(file.event).address, target.handler, kind, name)))
 
     def _check_alone(self, file: StagedFile, target: HandlerOutput) -> None:
         """Abend GG514 if another table or partition already has the location of the file."""
         if file.place is not None:
             own = file.table, file.partition
             place = target.root_of(file.event), target.handler, file.place
-            first = self._owners.setdefault(place, own)
-            event = self._events.setdefault(place, file.event)
+            event, first = self._owners.setdefault(place, (file.event, own))
             if event != file.event:
                 raise event_name_conflict_error(event, file.event, file.place.path)
             if first != own:
                 raise file_name_conflict_error(first, own, target.layout.columns(file.table), file.place.path)
 
-    def _is_taken(self, target: HandlerOutput, root: Location, name: str) -> bool:
-        templates = target.layout.has_templates or target.has_chain
+    def _is_taken(self, named: NamedFile) -> bool:
+        root, templates = named.root, named.target.layout.has_templates or named.target.has_chain
         if not (self._same_time or (self._appends and templates)):
             return False
-        directory, _, last = name.rpartition("/")
+        directory, _, last = named.name.rpartition("/")
         if (root, directory) not in self._taken:
             self._taken[root, directory] = set(map(folded, self._outputs[root].store.names(directory)))
         return folded(last) in self._taken[root, directory]
@@ -138,8 +133,7 @@ def _named(run: Run, outputs: Sequence[OutputDirectory], results: RunResults) ->
     same_time = results.job.current_timestamp is not None
     naming = FileNamer(outputs, run.moment, run.mode == "append", same_time)
     targets = {target.handler: target for target in results.job.targets}
-    every = [*((file, False) for file in results.files), *((file, True) for file in results.rejects)]
-    return list(naming.names([(file, targets[file.handler], is_reject) for file, is_reject in every]))
+    return list(naming.names([(file, targets[file.handler]) for file in (*results.files, *results.rejects)]))
 
 
 def _part(
@@ -193,7 +187,7 @@ def _manifest(
     def path(root: Location, name: str) -> str:
         return name if root == output.root else root.show(name)
 
-    files = [_entry(item.file, path(item.root, item.name), item.is_reject) for item in named]
+    files = [_entry(item.file, path(item.root, item.name)) for item in named]
     listed = {}
     for schema in schemas:
         place = schema.inside
@@ -202,7 +196,8 @@ def _manifest(
     return {**described, "files": files, "schemas": list(listed.values())}
 
 
-def _entry(file: StagedFile, path: str, is_reject: bool) -> dict[str, Any]:
+def _entry(file: StagedFile, path: str) -> dict[str, Any]:
+    is_reject = file.place is None
     entry: dict[str, Any] = {"handler": file.handler, "path": path}
     if file.event:
         entry["event_handler"] = file.event
