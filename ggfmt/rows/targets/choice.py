@@ -28,9 +28,9 @@ def make_target(to: str, output: RowsDirectory, options: TargetOptions) -> RowTa
     from ggfmt.rows.targets.lake import LakeTarget
 
     if to == "delta":
-        from ggfmt.rows.targets.delta import DeltaLake
+        from ggfmt.rows.targets.delta import delta_tables
 
-        return LakeTarget(output, to, DeltaLake(output.root, options), options)
-    from ggfmt.rows.targets.iceberg import IcebergLake
+        return LakeTarget(output, to, delta_tables(output.root, options), options)
+    from ggfmt.rows.targets.iceberg import IcebergTables
 
-    return LakeTarget(output, to, IcebergLake(output.root, options), options)
+    return LakeTarget(output, to, IcebergTables(output.root, options).open, options)

@@ -26,7 +26,7 @@ from ggfmt.rowfiles.writers import WrittenFile
 from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.targets.options import TargetOptions
 from ggfmt.rows.targets.stores import check_root, delta_storage
-from ggfmt.rows.targets.table import Lake, LakeTable, Round, TableChange, WriteMode
+from ggfmt.rows.targets.table import LakeTable, OpenTable, Round, TableChange, WriteMode
 from ggfmt.version import VERSION
 
 _NOT_IN_NAMES = " ,;{}()\n\t="  # of columns, where a table has no column mapping
@@ -39,13 +39,9 @@ _MAPPING = "delta.columnMapping.mode"
 _MAX_TEXT = 64  # characters of a text in statistics: a longer one would have to be cut, and rounded up
 
 
-class DeltaLake(Lake):
-    def __init__(self, root: Location, options: TargetOptions) -> None:
-        check_root(root)
-        self._root, self._options = root, options
-
-    def open(self, name: str) -> LakeTable:
-        return _DeltaTable(name, self._root.child(lake_directory(name)), self._options)
+def delta_tables(root: Location, options: TargetOptions) -> OpenTable:
+    check_root(root)
+    return lambda name: _DeltaTable(name, root.child(lake_directory(name)), options)
 
 
 class _DeltaTable(LakeTable):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -49,7 +50,7 @@ from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.targets.iceberg_deletes import OverwriteWithDeletes
 from ggfmt.rows.targets.options import TargetOptions
 from ggfmt.rows.targets.stores import check_root, location_in_catalog
-from ggfmt.rows.targets.table import Lake, LakeTable, Round, TableChange, WriteMode
+from ggfmt.rows.targets.table import LakeTable, Round, TableChange, WriteMode
 
 _STREAM = "ggfmt.stream."  # properties of tables: the last round of each stream
 _NAMESPACE = "default"  # of tables without a schema
@@ -71,21 +72,17 @@ _MODE = "write.merge.mode"  # a property of tables: `merge-on-read` keeps files 
 EMBEDDED = "_catalog.db"  # the catalog of an output without another one: no table has this name
 
 
-class IcebergLake(Lake):
+class IcebergTables:
+    """The tables of a catalog, which is opened for the first of them."""
+
     def __init__(self, root: Location, options: TargetOptions) -> None:
         self._root, self._options = root, options
-        self._loaded: Catalog | None = None
         self._is_embedded = options.catalog is None and not options.catalog_options
         if self._is_embedded:
             check_root(root)
 
-    @property
+    @cached_property
     def _catalog(self) -> Catalog:
-        if self._loaded is None:
-            self._loaded = self._load()
-        return self._loaded
-
-    def _load(self) -> Catalog:
         try:
             if not self._is_embedded:
                 return load_catalog(self._options.catalog, **dict(self._options.catalog_options))

@@ -38,7 +38,7 @@ from ggfmt.rows.query import RowQuery, query_error
 from ggfmt.rows.results import TableQuery
 from ggfmt.rows.targets.options import TargetOptions
 from ggfmt.rows.targets.rounds import OpenRound, read_round
-from ggfmt.rows.targets.table import Lake, LakeTable, Round, TableChange, WriteMode
+from ggfmt.rows.targets.table import LakeTable, OpenTable, Round, TableChange, WriteMode
 from ggfmt.rows.targets.target import Describe, Results, RowTarget
 
 ROUND_COLUMN = "_round"  # of net changes that grow
@@ -52,9 +52,9 @@ class LakeTarget(RowTarget):
 
     suffix = "parquet"
 
-    def __init__(self, output: RowsDirectory, to: str, lake: Lake, options: TargetOptions) -> None:
+    def __init__(self, output: RowsDirectory, to: str, open_table: OpenTable, options: TargetOptions) -> None:
         super().__init__(output, to)
-        self._lake, self._options = lake, options
+        self._open_table, self._options = open_table, options
         self._before: dict[str, Any] = {}  # the manifest as the tables are, which `previous` has
         self._operation_files: list[str] = []  # of earlier runs
         self._done: set[str] = set()
@@ -244,7 +244,7 @@ class LakeTarget(RowTarget):
 
     def _open(self, name: str) -> LakeTable:
         if name not in self._tables:
-            self._tables[name] = self._lake.open(name)
+            self._tables[name] = self._open_table(name)
         return self._tables[name]
 
     def _path(self, file: Location) -> str:

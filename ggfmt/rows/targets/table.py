@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -38,6 +38,9 @@ class TableChange:
     replaces_all: bool
     round: Round
     deleted: Mapping[Location, str] = field(default_factory=dict)  # all deleted rows of files that get more of them
+
+
+OpenTable = Callable[[str], "LakeTable"]  # the present state of a table, by its name. Raises: Abend GG506
 
 
 class LakeTable(ABC):
@@ -142,9 +145,3 @@ class LakeTable(ABC):
         message = "another program has written to the table during this run"
         help = "run again; the next run reports the changed table"
         return Abend(Diagnostic("GG553", message, Span(table=self.name), help))
-
-
-class Lake(ABC):
-    @abstractmethod
-    def open(self, name: str) -> LakeTable:
-        """Return the present state of a table. Raises: Abend GG506 if it cannot be read."""
