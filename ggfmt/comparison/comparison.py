@@ -420,7 +420,7 @@ def _tables(options: ComparisonOptions, places: Sequence[ComparisonSide], pairs:
         columns = matched_columns(a, rows_a, rows_b, ignored, options.as_ == "text")
         key = key_of(a, options.keys) or key_of(b, options.keys)
         if not key:  # a key from a manifest does not apply if a part of it is ignored
-            known = (place.keys.get(name, ()) for place, name in zip(places, (a, b), strict=True))
+            known = (place.key(name) for place, name in zip(places, (a, b), strict=True))
             key = next((names for names in known if names and all(_pair(columns.pairs, each) for each in names)), ())
         yield _Table(a, rows_a, rows_b, with_key(a, columns, key))
     if unused:

@@ -5,7 +5,7 @@ All tables are read in one read-only transaction, so that they belong to one poi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -64,8 +64,8 @@ class DatabaseTable:
     named = True
     sparse = False
 
-    def __init__(self, database: Database, name: str, schema: str, table: str, kind: str) -> None:
-        self.schema = schema
+    def __init__(self, database: Database, name: str, schema: str, table: str, kind: str, key: tuple[str, ...]) -> None:
+        self.schema, self.key = schema, key
         self._database, self._name = database, name
         # A partitioned table has its rows in its partitions; those that inherit from another are tables of their own.
         self._source = f"{'only ' if kind == 'r' else ''}{quoted_name(schema)}.{quoted_name(table)}"
@@ -95,17 +95,17 @@ class DatabaseTable:
 
 
 class Database(PostgreSQL):
-    """A connection with its tables and their primary keys. Raises: as `PostgreSQL`."""
+    """A connection with its tables. Raises: as `PostgreSQL`."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url, ["set transaction isolation level repeatable read read only"])
 
     def _start(self) -> None:
         self.tables: dict[str, DatabaseTable] = {}
+        keys = self.primary_keys()
         for schema, table, kind, column, type, element, modifier, *_ in self.catalog():
             name = join_name(schema, table)
             if name not in self.tables:
-                self.tables[name] = DatabaseTable(self, name, schema, table, kind)
+                self.tables[name] = DatabaseTable(self, name, schema, table, kind, keys.get(name, ()))
             if column is not None and type is not None:
                 self.tables[name].add(column, _column(type, element or "", modifier))
-        self.keys: Mapping[str, tuple[str, ...]] = self.primary_keys()

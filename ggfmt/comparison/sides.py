@@ -67,9 +67,12 @@ class ComparisonSide:
     given: str
     tables: Mapping[str, tuple[PartitionedFile, ...]]
     named: bool  # the tables have names of their own, not that of a single file or directory
-    # those of the manifest of `ggfmt consolidate` or of the database, or empty
-    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # those of the manifest of `ggfmt consolidate`
     database: Database | SqlDatabase | None = None
+
+    def key(self, table: str) -> tuple[str, ...]:
+        """Return the key of a table in the manifest or in the database; empty if it is unknown."""
+        return self.keys.get(table, ()) if self.database is None else self.database.tables[table].key
 
     def close(self) -> None:
         if self.database is not None:
@@ -99,7 +102,7 @@ def _of_database(given: str) -> ComparisonSide:
         database.close()
         help = "check the name of the database and the permissions of its user"
         raise _no_tables(database.shown, "the database has no table", help)
-    return ComparisonSide(database.shown, dict.fromkeys(database.tables, ()), True, database.keys, database)
+    return ComparisonSide(database.shown, dict.fromkeys(database.tables, ()), True, database=database)
 
 
 def _of_file(store: Store, given: str) -> ComparisonSide:
@@ -218,7 +221,7 @@ def _of_lake_table(store: Store, given: str) -> ComparisonSide:
             side = _of_directory(above, given)
             for name, parts in side.tables.items():
                 if lake_directory(name) == store.root.name:
-                    return ComparisonSide(given, {name: parts}, False, {name: side.keys.get(name, ())})
+                    return ComparisonSide(given, {name: parts}, False, {name: side.key(name)})
     help = "give the output of `ggfmt consolidate` that contains the table, or export the rows"
     what = "a Delta or Iceberg table, and no manifest in its parent directory lists its current files"
     raise _no_tables(given, f"the directory is {what}", help)

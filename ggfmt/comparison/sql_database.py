@@ -11,7 +11,7 @@ import os
 import re
 import warnings
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -157,7 +157,6 @@ class SqlDatabase(DatabaseConnection):
             self._begin()
             self.tables = self._find_tables()
             self._json = self._json_columns()
-        self.keys: Mapping[str, tuple[str, ...]] = _Keys(self.tables)
 
     def _begin(self) -> None:
         statements = _BEGIN.get(self._connection.dialect.name)
@@ -265,22 +264,6 @@ class SqlTable:
                 deque(every, maxlen=0)  # the connection has to be free for the other columns
                 raise
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-class _Keys(Mapping[str, tuple[str, ...]]):
-    """The primary keys of tables, found when they are asked for."""
-
-    def __init__(self, tables: Mapping[str, SqlTable]) -> None:
-        self._tables = tables
-
-    def __getitem__(self, name: str) -> tuple[str, ...]:
-        return self._tables[name].key
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._tables)
-
-    def __len__(self) -> int:
-        return len(self._tables)
 
 
 # Drivers

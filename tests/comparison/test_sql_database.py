@@ -175,7 +175,7 @@ def test_names(url: str, tmp_path: Path) -> None:
 def test_all_tables_are_read_as_they_were_at_one_time(url: str, database: Server) -> None:
     side = SqlDatabase(url.removesuffix("/shop"))
     table = side.tables["other.orders"]
-    assert side.keys["other.orders"] == ("id",)
+    assert side.tables["other.orders"].key == ("id",)
     database.run("insert into other.orders values (5)")
     assert list(table.batches(["id"])) == []
     side.close()
