@@ -241,6 +241,46 @@ def is_of_rows(entry: Mapping[str, Any]) -> bool:
     return not {"unresolved", "kept", "free", "rejects", SET_ASIDE_MEMBER} & {*entry}
 
 
+class _RowsQuery(Struct):
+    kind: str
+    keep: list[str]
+    to: str
+
+
+class _RowsTable(Struct):
+    key: list[str]
+    columns: dict[str, str]
+    order: str
+    rows: int
+    unresolved: int
+    defaults: int
+
+
+class _RowsFile(Struct):
+    path: str
+    table: str | None
+
+
+class _RowsManifest(Struct):
+    """The members of the manifest of a consolidation that all versions of ggfmt have written and read."""
+
+    consolidated: _RowsQuery
+    tables: dict[str, _RowsTable]
+    files: list[_RowsFile]
+
+
+def rows_manifest(store: Store) -> dict[str, Any] | None:
+    """Return the manifest of an output, which may also be one of messages; None without one. Abend GG509 if it is
+    damaged."""
+    document = read_document(store, MANIFEST)
+    if document is not None and CONSOLIDATION_MEMBER in document:
+        try:
+            msgspec.convert(document, _RowsManifest)
+        except msgspec.ValidationError as error:
+            raise damaged(store, MANIFEST, f"is damaged: {error}") from None
+    return document
+
+
 def run_file(run: object) -> str:
     """Return the name of the record of a run; if the run has no proper id, a name that no other run has."""
     proper = isinstance(run, str) and is_below(run) and "/" not in run

@@ -9,9 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from ggfmt.commit.journal import read_document
 from ggfmt.commit.names import counted, safe_name
-from ggfmt.commit.records import CONSOLIDATION_MEMBER, MANIFEST, is_of_rows, output_to_read
+from ggfmt.commit.records import CONSOLIDATION_MEMBER, is_of_rows, output_to_read, rows_manifest
 from ggfmt.commit.store import Store, check_parts, is_hidden
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.java.text import visible
@@ -66,7 +65,7 @@ def read_base(given: str) -> BaseSnapshot:
     """Read what a directory has. Raises: UsageError GG551 if it is not a base, Abend GG506 if it cannot be read."""
     with output_to_read(given) as store:
         root = store.root.address
-        document = read_document(store, MANIFEST)
+        document = rows_manifest(store)
         base = _dump(store, root) if document is None else result_snapshot(store, root, document)
     if not base.tables:
         raise query_error(

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ggfmt.commit.journal import read_document
 from ggfmt.commit.names import safe_name
-from ggfmt.commit.records import CONSOLIDATION_MEMBER, MANIFEST, output_to_read
+from ggfmt.commit.records import CONSOLIDATION_MEMBER, output_to_read, rows_manifest
 from ggfmt.model.table import quoted_name, split_name
 from ggfmt.rows.query import OP, query_error
 
@@ -64,7 +63,7 @@ _DIALECTS: dict[str, _Writing] = {
 def merge_statements(given: str, dialect: str) -> Iterator[str]:
     """Yield statements for the tables of an output with net changes. Raises: UsageError GG551 for another output."""
     with output_to_read(given) as store:
-        document = read_document(store, MANIFEST) or {}
+        document = rows_manifest(store) or {}
     query = document.get(CONSOLIDATION_MEMBER, {})
     if query.get("kind") != "changes" or query["to"] != "parquet" or query["keep"]:
         help = "write one with `ggfmt consolidate changes/ -o net --changes --strict`"

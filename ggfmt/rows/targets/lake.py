@@ -13,7 +13,7 @@ import pyarrow as pa
 from ggfmt import signals
 from ggfmt.commit.commit import CommitPart, write_error
 from ggfmt.commit.directory import existing_output_error
-from ggfmt.commit.journal import ROUND, read_document
+from ggfmt.commit.journal import ROUND
 from ggfmt.commit.names import counted
 from ggfmt.commit.records import (
     CONSOLIDATION_MEMBER,
@@ -22,6 +22,7 @@ from ggfmt.commit.records import (
     SET_ASIDE_MEMBER,
     is_of_rows,
     kept_runs,
+    rows_manifest,
     run_file,
 )
 from ggfmt.commit.store import FAILURES, Store
@@ -79,7 +80,7 @@ class LakeTarget(RowTarget):
     def recover(self) -> None:
         store = self.output.store
         try:
-            self._before = read_document(store, MANIFEST) or {}
+            self._before = rows_manifest(store) or {}
             files = [entry for entry in self._before.get("files", []) if "rejects" not in entry]
             self._operation_files = [entry["path"] for entry in files if not is_of_rows(entry)]
             if LAKE_MEMBER in self._before:
@@ -106,7 +107,7 @@ class LakeTarget(RowTarget):
     def open(self, run: str, mode: str) -> None:
         self.run = run
         if mode == "append":
-            self.previous = PreviousResult(self._before)
+            self.previous = self._previous(self._before)
             return
         if self._before and mode == "error":
             help = "use `--mode overwrite`, or choose another output directory"

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ggfmt.commit.commit import CommitPart, StagedMove, commit
-from ggfmt.commit.journal import read_document
+from ggfmt.commit.journal import damaged
 from ggfmt.commit.names import folded
-from ggfmt.commit.records import CONSOLIDATION_MEMBER, MANIFEST, SET_ASIDE_MEMBER, as_bytes, run_file
+from ggfmt.commit.records import CONSOLIDATION_MEMBER, MANIFEST, SET_ASIDE_MEMBER, as_bytes, rows_manifest, run_file
 from ggfmt.location import Location
 from ggfmt.reading.checkpoint import OutputTarget
 from ggfmt.reading.tasks import StagedFile
@@ -64,10 +64,16 @@ class RowTarget(ABC):
         """Find out what an earlier run has left, once the output is locked."""
 
     def open(self, run: str, mode: str) -> None:
-        """Look at the locked output; `append` merges into an earlier result. Raises: UsageError GG501."""
+        """Look at the locked output; `append` merges into an earlier result. Raises: UsageError GG501; Abend GG509
+        without a manifest of that result."""
         self.run = run
         if mode == "append":
-            self.previous = PreviousResult(read_document(self.output.store, MANIFEST) or {})
+            self.previous = self._previous(rows_manifest(self.output.store))
+
+    def _previous(self, document: dict[str, Any] | None) -> PreviousResult:
+        if document is None or CONSOLIDATION_MEMBER not in document:
+            raise damaged(self.output.store, MANIFEST, "is missing, or lists no rows of an earlier run")
+        return PreviousResult(document)
 
     def base(self) -> BaseSnapshot | None:
         """Return the rows to merge into; None for no tables. Raises: UsageError GG551 for another format."""

@@ -6,6 +6,7 @@ import errno
 import gc
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -537,3 +538,28 @@ def test_spark_writes_versions_and_reads_them(
             assert spark.read.parquet(path).count() == 59
             assert {*spark.read.parquet(path).columns} == {"ID", "N"}
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("to", ["parquet", "delta"])
+@pytest.mark.parametrize(
+    ("left", "told"),
+    [
+        (None, "`manifest.json` is missing, or lists no rows of an earlier run"),
+        ({"files": []}, "`manifest.json` is missing, or lists no rows of an earlier run"),
+        ({"consolidated": {}}, "`manifest.json` is damaged: Object missing required field `kind`"),
+    ],
+    ids=["missing", "of messages", "damaged"],
+)
+def test_a_manifest_that_is_lost_is_named(tmp_path: Path, to: str, left: dict[str, Any] | None, told: str) -> None:
+    add_changes(tmp_path, "1", [change("I", 1, after={"ID": "1"})])
+    consolidate(tmp_path, to)
+    manifest = tmp_path / "lake" / "_ggfmt" / "manifest.json"
+    manifest.unlink()
+    if left is not None:
+        manifest.write_text(json.dumps(left))
+    add_changes(tmp_path, "2", [change("I", 2, after={"ID": "2"})])
+    with pytest.raises(Abend, match=re.escape(told)):
+        consolidate(tmp_path, to)
+    if left is not None and "consolidated" in left:
+        with pytest.raises(Abend, match=re.escape(told)):
+            consolidate(tmp_path, to, output=tmp_path / "other", base=tmp_path / "lake", checkpoint=None)
