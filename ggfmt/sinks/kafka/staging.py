@@ -26,12 +26,12 @@ from ggfmt.formats.avro.confluent import head
 from ggfmt.formats.goldengate.kafkaconnect.converters import KEY_SCHEMA, Converter, Converters, converted_keys
 from ggfmt.formats.json.values import compact_json
 from ggfmt.kafka.jobs import owner_of
+from ggfmt.kernels import primitives
 from ggfmt.location import Location
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
 from ggfmt.reading.progress import Stopwatch
 from ggfmt.reading.tasks import unique_name
-from ggfmt.sinks.kafka.partitions import partitions_of
 from ggfmt.sinks.kafka.templates import Addressed, Addressing, AddressSettings
 from ggfmt.sinks.messages.pipeline import FormattedBatch, HandlerOutput, Job
 from ggfmt.sinks.messages.sink import HandlerTaskOutput, HandlerWriter
@@ -336,6 +336,16 @@ class _Table:
                 repeated = pa.repeat(pa.scalar(topic, pa.string()), len(files))
                 values = pa.array(files.values(), pa.binary())
                 yield _batch(repeated, self._partitions(topic, keys), keys, values, None, None, names)
+
+
+def partitions_of(keys: pa.BinaryArray, count: int | None) -> pa.Int32Array:
+    """Return the partition that Kafka's own Java producer chooses for each key, null for a null key. `count`: how many
+    the topic has, None if unknown."""
+    if count is None:
+        return pa.nulls(len(keys), pa.int32())
+    found = pa.py_buffer(primitives.partitions(keys, count))
+    numbers = pa.Int32Array.from_buffers(pa.int32(), len(keys), [None, found])
+    return narrow(pc.if_else(keys.is_valid(), numbers, pa.scalar(None, pa.int32())), pa.Int32Array)
 
 
 def _transactions(operations: ChangeBatch) -> pa.StringArray:

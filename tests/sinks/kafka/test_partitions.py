@@ -14,7 +14,7 @@ from scanners import without_kernels
 from strategies import examples
 
 from ggfmt import kernels
-from ggfmt.sinks.kafka.partitions import partitions_of
+from ggfmt.sinks.kafka.staging import partitions_of
 
 GOLDEN = Path(__file__).with_name("partitions.csv")
 
