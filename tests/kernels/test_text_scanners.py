@@ -68,7 +68,7 @@ def test_operations_as_goldengate_writes_them_are_taken(monkeypatch: pytest.Monk
     odd = []
     exactly = records.record_at
 
-    def noted(chunk: Chunk, start: int) -> XmlRecord:
+    def noted(chunk: Chunk, start: int) -> XmlRecord | None:
         odd.append(exactly(chunk, start))
         return odd[-1]
 

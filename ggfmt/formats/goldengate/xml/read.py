@@ -202,9 +202,9 @@ def odd_records(
         if len(memoryview(taken)):
             spans.add_all(taken)
             odd = 0
-        if place == len(chunk.data):
+        record = None if place == len(chunk.data) else record_at(chunk, place)
+        if record is None:
             return
-        record = record_at(chunk, place)
         spans.add(record.start, record.end)
         yield record
         place = record.end

@@ -85,14 +85,17 @@ def _declared_charset(prolog: str) -> str | None:
         return ""
 
 
+_TAG = re.compile(r"""<(?:[^>"']|"[^"]*"|'[^']*')*""")  # a value may have the character that ends a tag
+
+
 def sniff(head: bytes) -> str | None:
     layout = find_layout(head, "UTF-8")
     data, markup = head[layout.mark :], markup_of(layout.charset)
     start = markup.start_of_element(data, 0)
     if start is None:
         return None
-    tag = markup.text(data[start : start + _LONGEST_TAG * markup.width]).partition(">")[0]
-    if re.search(r"\stable\s*=", tag) and re.search(r"\stype\s*=", tag):
+    tag = _TAG.match(markup.text(data[start : start + _LONGEST_TAG * markup.width]))
+    if tag is not None and re.search(r"\stable\s*=", tag[0]) and re.search(r"\stype\s*=", tag[0]):
         return "the first element is an `operation` with `table` and `type`"
     return None
 
@@ -284,10 +287,10 @@ def _by_tags(data: bytes, markup: Markup) -> list[tuple[int, bytes]] | None:
     return found if [occurrences(data, mark) for mark in marks] == [len(found), len(found), prologs, 0] else None
 
 
-def record_at(chunk: Chunk, start: int) -> XmlRecord:
-    """Return the first record from a place on; there must be one."""
+def record_at(chunk: Chunk, start: int) -> XmlRecord | None:
+    """Return the first record from a place on; None if there are only byte order marks and the like."""
     assert isinstance(chunk.layout, XmlLayout)
-    return next(_one_by_one(chunk.data, start, chunk.layout, markup_of(chunk.layout.charset)))
+    return next(_one_by_one(chunk.data, start, chunk.layout, markup_of(chunk.layout.charset)), None)
 
 
 def plain_prolog(chunk: Chunk) -> bytes | None:

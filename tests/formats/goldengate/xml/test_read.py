@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -410,11 +411,19 @@ def test_bad_records_are_set_aside_by_a_run(tmp_path: Path) -> None:
     assert content(tmp_path / "out", "x").count(b"</operation>") == 2
 
 
+@pytest.mark.parametrize("definitions", [[], [ORDERS]])
+def test_byte_order_marks_without_a_record_are_nothing(definitions: list[TableDef]) -> None:
+    found = read(FINE + b"\n" + codecs.BOM_UTF8 + b"\n", definitions)
+    assert (len(found.plain), found.reasons) == (1, [])
+    assert read(codecs.BOM_UTF8 * 2, definitions).plain == []
+
+
 def test_xml_is_recognised_and_other_inputs_are_not(tmp_path: Path) -> None:
     files: Mapping[str, bytes] = {
         "plain": FINE,
         "prolog": b"<?xml version='1.0'?>\n<!-- x -->\n" + FINE,
         "wide": FINE.decode().encode("utf-16"),
+        "names": FINE.replace(b"GG.ORDERS", b"GG.A>B"),
     }
     for name, data in files.items():
         (tmp_path / name).write_bytes(data)
