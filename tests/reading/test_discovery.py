@@ -3,6 +3,7 @@ a discovery pass over all of them."""
 
 from __future__ import annotations
 
+import logging
 import random
 from pathlib import Path
 from typing import Any
@@ -124,7 +125,7 @@ def test_definitions_that_lack_the_schema_of_the_data_are_a_warning(
         definitions = {name: TableDef(name, (Column("ID"),)) for name in names}
         request = ScanRequest([str(file)], "json", definitions=definitions)
         scan.Scan(request, request.list()).discover(InProcess())
-        return [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+        return [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
 
     caplog.set_level("WARNING", "ggfmt")
     said = "the data have `shop.orders`, and `--definitions` only `{}`: write its whole name there"
