@@ -42,7 +42,8 @@ from ggfmt.config.property_table import (
 from ggfmt.diagnostics.codes import CODES, Code, Severity
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Span
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.format import Format
+from ggfmt.formats.api.format import Context, Format
+from ggfmt.formats.avro.confluent import SchemaIds
 from ggfmt.formats.goldengate.kafkaconnect import KafkaConnectOptions
 from ggfmt.formats.goldengate.metacolumns import Template
 from ggfmt.java.text import InvalidValueError, trim
@@ -1102,6 +1103,7 @@ VALUES: list[tuple[type[ValueType[Any]], Callable[[Any], st.SearchStrategy[Any]]
     ),
     (Text, lambda kind: TEXTS if type(kind) in ANY_TEXT else st.sampled_from(list(filter(is_legal(kind), WORDS)))),
     (Template, lambda kind: templates(True).map(kind.parse)),
+    (SchemaIds, lambda kind: st.sampled_from([(("A", "1"),), (("A", "1"), ("B.C", "2147483647"))])),
     (Pairs, lambda kind: st.sampled_from([(("A", "1"),), (("A", "1"), ("B.C", "x y"))])),
     (TableKeys, lambda kind: st.sampled_from([(), (("S.T", ("A",)),), (("T", ("A", "B C")), ("S.U", ("D",)))])),
     (Choice, lambda kind: st.sampled_from(list(kind.words))),
@@ -1127,7 +1129,9 @@ def handlers(draw: st.DrawFn) -> tuple[str, Format, Options, HandlerOptions]:
     assume(handler.roll_on_metadata_change or not format.by_table)
     if format.by_table:
         assume(handler.partition_by_table and ("." in handler.type or handler.type in ("", *FILE_TYPES)))
-    return name, format, format.options(**draw(some_of(format.options))), handler
+    options = format.options(**draw(some_of(format.options)))
+    assume(format.name_problem(options, Context()) is None)
+    return name, format, options, handler
 
 
 def lines_of(name: str, options: Options, prefix: str) -> list[str]:
