@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 
 from ggfmt import signals
 from ggfmt.commit.commit import CommitPart, Participant, check_directories, lock_all, write_error
-from ggfmt.commit.names import stamp
+from ggfmt.commit.names import counted, stamp
 from ggfmt.commit.records import is_committed
 from ggfmt.commit.store import FAILURES
 from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, Span
@@ -256,6 +256,8 @@ def prepare(run: Run, sink: Sink[J, O, R], held: ExitStack, dry: bool = False) -
     scan.may_lack |= run.checkpoint is not None and run.checkpoint.last_run is not None
     scan.open_all()
     job = sink.plan(run)
+    if files and not scan.size:
+        log.warning("the input is empty: %s of 0 bytes", counted(len(files), "file"))
     if run.idle is None and not dry:
         log.info("input format %s: %s", scan.input_format, visible(scan.reason))
     return job

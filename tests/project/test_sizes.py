@@ -14,7 +14,7 @@ from places import ROOT
 
 import ggfmt
 
-PYTHON_LINES = 83_376
+PYTHON_LINES = 83_375
 C_LINES = 7_530
 MODULES = 120  # of which one conversion calls a function
 

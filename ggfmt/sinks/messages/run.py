@@ -15,7 +15,6 @@ from ggfmt import engine, signals
 from ggfmt.commit.commit import CommitPart, write_errors_stop
 from ggfmt.commit.directory import OutputDirectory
 from ggfmt.commit.journal import staging_of
-from ggfmt.commit.names import counted
 from ggfmt.diagnostics.diagnostic import CommittedWithErrors, Diagnostic, Span, UsageError
 from ggfmt.engine import Run, Sink
 from ggfmt.java.text import visible
@@ -123,8 +122,6 @@ class MessageSink(Sink[Job, MessageOutcome, RunResult]):
         scan = run.scan
         assert scan is not None
         self._log_configuration()
-        if scan.files and not scan.size:
-            log.warning("the input is empty: %s of 0 bytes", counted(len(scan.files), "file"))
         self._check_inputs(run)
         source, selection = scan.source, scan.request.selection
         job = self.job(run)
