@@ -18,21 +18,28 @@ from kafka_broker import running_broker
 from places import SAMPLES
 from postgres import server_or_skip
 from spark_cluster import connect_server, standalone_cluster
+from started_ggfmt import started_ggfmt
 
 FILES = pages.page_files()
 NEEDED = {topic: pages.needed_spark(file.read_text(encoding="utf-8")) for topic, file in FILES.items()}
 ON_SPARK = {topic: version for topic, version in NEEDED.items() if version is not None}
 
 
-def check(topic: str, directory: Path) -> None:
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with started_ggfmt(tmp_path_factory.mktemp("programs")) as directory:
+        yield directory
+
+
+def check(topic: str, directory: Path, programs: Path | None = None) -> None:
     text = FILES[topic].read_text(encoding="utf-8")
-    made = pages.run_page(text, directory)
+    made = pages.run_page(text, directory, programs=programs)
     assert made == text, f"run `python tests/tools/pages.py {topic}`"
 
 
 @pytest.mark.parametrize("topic", sorted(FILES.keys() - ON_SPARK.keys()))
-def test_a_page_runs_and_prints_what_it_shows(topic: str, tmp_path: Path) -> None:
-    check(topic, tmp_path)
+def test_a_page_runs_and_prints_what_it_shows(topic: str, tmp_path: Path, programs: Path) -> None:
+    check(topic, tmp_path, programs)
 
 
 @pytest.mark.spark

@@ -180,18 +180,26 @@ class _Interpreter:
         self._process.wait()
 
 
-def environment_of(text: str, home: Path) -> dict[str, str]:
-    """Return the variables of the processes of a page: those of a new user of this machine."""
+def environment_of(text: str, home: Path, programs: Path | None = None) -> dict[str, str]:
+    """Return the variables of the processes of a page: those of a new user of this machine. `programs`: a directory
+    with a `ggfmt` that counts instead of the installed one."""
     kept = ("LANG", "LC_ALL", "TMPDIR", "XDG_CACHE_HOME", "JAVA_HOME", "PYSPARK_PYTHON", "COVERAGE_PROCESS_START")
     environment = {name: os.environ[name] for name in kept if name in os.environ}
-    environment |= {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HOME": str(home)}
+    places = [programs, Path(sys.executable).parent] if programs else [Path(sys.executable).parent]
+    environment |= {"PATH": ":".join([*map(str, places), os.environ["PATH"]]), "HOME": str(home)}
     environment |= {"COLUMNS": "100", "TERM": "dumb", "PYTHONIOENCODING": "utf-8", "PYTHONWARNINGS": "ignore"}
     if needed_spark(text) is None:
         environment["GGFMT_MASTER"] = "none"
     return environment
 
 
-def run_page(text: str, directory: Path, reason: str = "", places: Mapping[str, str] | None = None) -> str:
+def run_page(
+    text: str,
+    directory: Path,
+    reason: str = "",
+    places: Mapping[str, str] | None = None,
+    programs: Path | None = None,
+) -> str:
     """Run a page in a directory, and return it with what its blocks print; PageError for the first one that fails.
 
     Its current directory is `work`, which may have files. Blocks that are not run for this `reason` are run too, with
@@ -201,7 +209,7 @@ def run_page(text: str, directory: Path, reason: str = "", places: Mapping[str, 
     work, home = directory / "work", directory / "home"
     work.mkdir(exist_ok=True)
     home.mkdir()
-    environment = environment_of(text, home)
+    environment = environment_of(text, home, programs)
     interpreter: _Interpreter | None = None
     places = places or {}
     parts, done, printed, unknown = [], 0, None, False
