@@ -175,8 +175,8 @@ class LakeTarget(Target):
         options = self._disturb() if self._manifest and self._to != "parquet" else {}
         options = {**self._source.options, **options, "to": self._to, "checkpoint": self._work / f"seen-{self._to}"}
         types = [*options.pop("types", ()), *self._as_text]
-        if self._mistyped is not None:
-            types.append(self._source.mistyped[self._mistyped])
+        if self._mistyped is not None and self._mistyped in round.changed | {*self._manifest.get("set_aside", ())}:
+            types.append(self._source.mistyped[self._mistyped])  # else the option itself is refused
         if round.retyped in self._manifest.get("set_aside", ()) and not round.is_text:
             types.append(f"{round.retyped}.v=bigint")  # as the message says: some of its operations have texts
         options |= {"drop_columns": True, "master": "none"} | ({"types": types} if types else {})
@@ -268,7 +268,8 @@ class LakeTarget(Target):
         elif self._happens(_FOREIGN):
             self._commit_as_another()
         if self._mistyped is None:
-            self._mistyped = self._random.choice([*self._source.mistyped]) if self._happens(_MISTYPED) else None
+            known = [name for name in self._source.mistyped if name in self._manifest["tables"]]  # has the right type
+            self._mistyped = self._random.choice(known) if known and self._happens(_MISTYPED) else None
         elif self._happens(_RESOLVED):
             self._mistyped = None
         return options
@@ -369,7 +370,7 @@ class DatabaseTarget(Target):
         yield from self._compare(self._url, tables, set(), {}, False)
 
     def _lake_tables(self) -> set[str]:
-        return {*self._lake._manifest["tables"]}
+        return {*self._lake._manifest["tables"], *self._lake._manifest.get("set_aside", ())}
 
     def _apply(self, options: Mapping[str, Any]) -> None:
         limit = time.monotonic() + _WAIT
