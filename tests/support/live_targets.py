@@ -285,8 +285,10 @@ class LakeTarget(Target):
             version = known[name]["version"]
             if self._present_version(name) != version:
                 return  # a killed run has committed it
-            self._damaged[name] = version
             self._delete(name, "id > 3")
+            if self._present_version(name) == version:
+                return  # the table has no such rows
+            self._damaged[name] = version
         else:
             self._damaged[name] = None
             self._insert(name, 9000 + self.counts["foreign commits"])
