@@ -114,7 +114,8 @@ def reject_all(values: pa.StringArray) -> Converted:
     return values, rows_where(values.is_valid())
 
 
-_BASE64 = re.compile("(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?", re.ASCII)
+# The last character before `=` has bits that no byte has: they are zero.
+_BASE64 = re.compile("(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?", re.ASCII)
 
 
 def bytes_of(text: str) -> bytes | None:

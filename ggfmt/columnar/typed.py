@@ -1,14 +1,15 @@
 """Texts and values of Arrow types, converted without loss in both directions.
 
-A number that a type cannot hold exactly is not a value of the type. Binary floating point numbers are the nearest to
-the text, because their sources wrote the text from such a number.
+A number that a type cannot hold exactly is not a value of the type. A text is a value of a binary floating point type
+if it is a number of the type, rounded to the digits of the text: all writers of such numbers print them so, with the
+fewest digits, with a fixed count, or with the digits of a wider type.
 """
 
 from __future__ import annotations
 
 from binascii import b2a_base64
 from collections.abc import Callable, Sequence
-from decimal import Decimal
+from decimal import Context, Decimal
 from itertools import accumulate, chain
 from typing import Any, TypeAlias
 
@@ -16,12 +17,12 @@ import msgspec
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import DecimalType, list_array, nulls
+from ggfmt.arrow.arrays import DecimalType, as_strings, list_array, narrow, non_null_values, nulls
 from ggfmt.columnar.avro import FLOATING, NOT_FINITE, exact_longs, unscaled
 from ggfmt.columnar.columns import raw_column
 from ggfmt.columnar.json_text import json_strings
 from ggfmt.columnar.pieces import Conditional, Encoding, Piece, Repeated, Text, join, text_buffer
-from ggfmt.columnar.strings import bytes_of, rows_where
+from ggfmt.columnar.strings import TextPattern, all_match, bytes_of, rows_where
 from ggfmt.columnar.timestamps import FIRST_MICROS, LAST_MICROS, has_zone, instant_micros, text_micros
 from ggfmt.java.numbers import NOT_FINITE_TEXTS
 
@@ -152,14 +153,58 @@ def _decimal(text: str, type: DecimalType) -> Decimal | None:
     return Decimal((sign, digits, -type.scale))
 
 
+_SHORT: dict[pa.DataType, TextPattern] = {  # all of these are exact
+    pa.float32(): TextPattern.SHORT_FLOAT,
+    pa.float64(): TextPattern.SHORT_DOUBLE,
+}
+_EXACT = Context(prec=1200)  # no float has more digits
+
+
 def _floats(texts: pa.StringArray, type: pa.DataType) -> Typed:
+    if all_match(texts, _SHORT[type]):
+        return texts.cast(type), []
+    values = nearest_floats(texts, type)
+    values = pc.if_else(_is_cut(texts, values), pa.scalar(None, type), values)
+    return values, _lost(texts, values)
+
+
+def nearest_floats(texts: pa.StringArray, type: pa.DataType) -> pa.Array[Any]:
+    """Return the nearest floats; NULL for texts that are no numbers, and for numbers outside the type."""
     fits = pc.match_substring_regex(texts, FLOATING)
     fitting = texts if pc.all(fits, min_count=0).as_py() else pc.if_else(fits, texts, _NO_TEXT)
     values = fitting.cast(type)
     overflown = pc.and_not(pc.is_inf(values), pc.match_substring_regex(fitting, NOT_FINITE))
-    if pc.any(overflown).as_py():
-        values = pc.if_else(overflown, pa.scalar(None, type), values)
-    return values, _lost(texts, values)
+    return pc.if_else(overflown, pa.scalar(None, type), values) if pc.any(overflown).as_py() else values
+
+
+def _is_cut(texts: pa.StringArray, values: pa.Array[Any]) -> pa.BooleanArray:
+    """Return where a text is not its nearest float, rounded to the digits of the text. Numbers with the same digits and
+    one nearest float are equal."""
+    cut = narrow(pc.fill_null(pc.is_finite(values), False), pa.BooleanArray)
+    for alike in (as_strings, _digits):
+        for type in dict.fromkeys((values.type, pa.float64())):
+            if cut.true_count:
+                shown = as_strings(values.filter(cut).cast(type).cast(_STRING))
+                unlike = pc.not_equal(alike(texts.filter(cut)), alike(shown))
+                cut = pc.replace_with_mask(cut, cut, unlike)
+    if cut.true_count:
+        pairs = (non_null_values(column.filter(cut)) for column in (texts, values))
+        cut = pc.replace_with_mask(cut, cut, pa.array(map(_is_cut_number, *pairs), pa.bool_()))
+    return cut
+
+
+def _digits(numbers: pa.StringArray) -> pa.StringArray:
+    """Return the digits of numbers, from the first to the last that is not zero."""
+    return as_strings(pc.utf8_trim(pc.replace_substring_regex(numbers, "[eE].*|[-+.]", ""), "0"))
+
+
+def _is_cut_number(text: str, value: float) -> bool:
+    number = Decimal(text)
+    if not value or not number:
+        return bool(number)
+    digits = bytes(number.as_tuple().digits).rstrip(b"\0")
+    half = Decimal(5).scaleb(number.adjusted() - len(digits))
+    return abs(_EXACT.subtract(number, Decimal(value))) > half
 
 
 def _dates(texts: pa.StringArray, type: pa.DataType) -> Typed:

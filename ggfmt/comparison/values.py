@@ -18,7 +18,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings
 from ggfmt.columnar.avro import NUMBER as NUMBER_FORM
 from ggfmt.columnar.timestamps import cast_times
-from ggfmt.columnar.typed import typed_values
+from ggfmt.columnar.typed import nearest_floats, typed_values
 from ggfmt.comparison.kinds import (
     ANY,
     BIT_TEXT,
@@ -296,8 +296,10 @@ def _read(texts: pa.StringArray, type: pa.DataType) -> pa.Array[Any]:
         return _infinite(texts, type)
     if pa.types.is_timestamp(type) and type.unit == "ns":
         return _cast(texts, type)
+    if pa.types.is_floating(type):
+        return nearest_floats(texts, type)
     form = "time" if _is_time(type) else "number"
-    if not pa.types.is_floating(type) and typed_values(texts.slice(0, _SAMPLE), type)[1]:
+    if typed_values(texts.slice(0, _SAMPLE), type)[1]:
         # Many texts may not be values: find them together, because parsing stops at the first.
         texts = pc.if_else(pc.match_substring_regex(texts, _FORMS[form]), texts, pa.scalar(None, STRING))
     if type == _LOCAL:  # times with a zone are taken in UTC, as in a column of such times

@@ -224,6 +224,48 @@ def test_a_key_that_does_not_fit(tmp_path: Path) -> None:
     assert [(row["reason"], dict(row["after"])["id"]) for row in lost] == [("no key", "1"), ("no key", "3")]
 
 
+FLOATS = {"v": "float", "w": "double"}
+
+
+def floats(tmp_path: Path, v: str, w: str) -> Path:
+    after = f'{{"ID":1,"v":{v},"w":{w},"big":{v}}}'
+    return write_lines(tmp_path / "in.json", [f'{{"table":"S.T","op_type":"I","pos":"1","after":{after}}}'.encode()])
+
+
+@pytest.mark.parametrize(
+    ("v", "w"),
+    [("3.14", "0.1"), ("3.140000104904175", "0.10000000000000001"), ("1.10", "-0.0"), ("16777216", "1E22")],
+)
+def test_floats_as_writers_print_them_are_rows(tmp_path: Path, v: str, w: str) -> None:
+    types = {f"S.T.{name}": type for name, type in FLOATS.items()}
+    consolidated(floats(tmp_path, v, w), tmp_path / "out", key="ID", types=types)
+    (row,) = parquet.read_table(tmp_path / "out" / "S.T").to_pylist()
+    assert pa.array([row["v"]], pa.float32()) == pa.array([float(v)], pa.float32())
+    assert repr(row["w"]) == repr(float(w))
+
+
+@pytest.mark.parametrize(
+    ("v", "w", "column"),
+    [("123456789.123", "1.5", "v"), ("1.5", "9007199254740993", "w"), ("1.5", "1e-400", "w"), ("1e39", "1", "v")],
+)
+def test_floats_that_lose_digits_are_no_rows(tmp_path: Path, v: str, w: str, column: str) -> None:
+    types = {f"S.T.{name}": type for name, type in FLOATS.items()}
+    path = floats(tmp_path, v, w)
+    with pytest.raises(Abend, match=f"column {column}.*GG530.*is not a value of the type `{FLOATS[column]}`"):
+        consolidated(path, tmp_path / "out", key="ID", types=types)
+    document = consolidated(path, tmp_path / "null", key="ID", types=types, on_unfit="null")
+    assert document["tables"]["S.T"]["unfit"] == {column: 1}
+    with pytest.raises(Abend, match="GG530"):
+        list(ggfmt.scan(path, table="S.T", schema=f"after struct<{column}: {FLOATS[column]}>"))
+
+
+@pytest.mark.parametrize("name", ["v", "w"])
+def test_a_key_of_floats_that_loses_digits_is_no_row(tmp_path: Path, name: str) -> None:
+    path = floats(tmp_path, "123456789.12345678901", "123456789.12345678901")
+    with pytest.raises(Abend, match="GG530"):
+        consolidated(path, tmp_path / "out", key=name, types={f"S.T.{name}": FLOATS[name]})
+
+
 # Numbers of JSON without definitions
 
 

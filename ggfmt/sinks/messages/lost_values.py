@@ -6,23 +6,21 @@ Values are compared, not their texts: `1.50` equals `1.5`. Losses that only a fo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import as_strings, list_array, narrow, non_null_values
+from ggfmt.arrow.arrays import as_strings, list_array
 from ggfmt.columnar.images import and_present
 from ggfmt.columnar.metadata import token
-from ggfmt.columnar.strings import TextPattern, all_match
+from ggfmt.columnar.typed import typed_values
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.losses import Loss
 from ggfmt.formats.api.writing import Formatter
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.options.spec import Options
 
-_EXPONENT = "[eE]"
 _TIME_ZERO = r"^1970-01-01[ T]00:00:00(?:\.|Z|$)"
 
 
@@ -93,24 +91,8 @@ def _shown_values(column: ImageColumn, shown: pa.BooleanArray | None) -> pa.Stri
 
 
 def changed_digits(values: pa.StringArray, type: pa.DataType) -> int:
-    """Count the texts whose value is not that of the shortest text of their number in a type."""
-    if type == pa.float64() and all_match(values, TextPattern.SHORT_DOUBLE):
-        return 0
-    sure = 15 if type == pa.float64() else 6  # so few digits are always kept
-    odd = narrow(pc.greater(pc.binary_length(values), sure).fill_null(False), pa.BooleanArray)
-    if pc.match_substring_regex(values.filter(pc.invert(odd)), _EXPONENT).true_count:
-        odd = pc.or_(odd, pc.match_substring_regex(values, _EXPONENT).fill_null(False))
-    texts = values.filter(odd)
-    if not len(texts):
-        return 0
-    try:
-        numbers = texts.cast(type)
-    except pa.ArrowInvalid:  # a notation of Java alone
-        numbers = pa.array(list(map(float, non_null_values(texts))), pa.float64()).cast(type)
-    shown = as_strings(numbers.cast(pa.string()))
-    odd = pc.and_(pc.not_equal(texts, shown), pc.is_finite(numbers))
-    pairs = zip(non_null_values(texts.filter(odd)), non_null_values(shown.filter(odd)), strict=True)
-    return sum(Decimal(text) != Decimal(other) for text, other in pairs)
+    """Count the texts that are no values of a floating-point type: rows cannot have them either."""
+    return len(typed_values(values, type)[1])
 
 
 # Losses of a part, by id, with the loss of the whole that includes them.
