@@ -89,7 +89,7 @@ def test_a_value_is_the_number_rounded_to_the_digits_of_the_text(text: str, type
     places = len(mantissa.partition(".")[2])
     whole = mantissa.replace(".", "")
     unit = Fraction(10) ** (int(exponent or 0) - places + len(whole) - len(whole.rstrip("0")))
-    value = pa.scalar(text).cast(type).as_py()
+    value = pa.array([text]).cast(type)[0].as_py()
     exact = abs(Fraction(value) - number) * 2 <= unit if abs(value) != float("inf") else False
     assert is_value(text, type) == exact
 
