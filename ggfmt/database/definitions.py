@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from ggfmt.database.postgresql import PostgreSQL
-from ggfmt.definitions.sql import sql_type
-from ggfmt.model.table import Column, TableDef, join_name
+from ggfmt.definitions.unknown_types import warn_of_unknown_types
+from ggfmt.model.table import STRING, Column, TableDef, join_name
+from ggfmt.model.type_names import type_of
+
+_OF_USERS = ("E", "C")  # categories of enums and rows, which are texts
 
 
 def table_definitions(url: str) -> dict[str, TableDef]:
@@ -14,9 +17,13 @@ def table_definitions(url: str) -> dict[str, TableDef]:
         columns: dict[str, list[Column]] = {}
         for each in database.catalog():
             if each.name is not None:
-                found = Column(each.name, sql_type(each.written or "", "postgres"), not each.required)
+                own = each.category in _OF_USERS
+                type = STRING if own else type_of(each.written or "", "postgres")
+                found = Column(each.name, type, not each.required)
                 columns.setdefault(join_name(each.schema, each.table), []).append(found)
         keys = database.primary_keys()
-        return {name: TableDef(name, tuple(of)).with_keys(keys.get(name, ())) for name, of in columns.items()}
+        tables = {name: TableDef(name, tuple(of)).with_keys(keys.get(name, ())) for name, of in columns.items()}
     finally:
         database.close()
+    warn_of_unknown_types(tables.values())
+    return tables

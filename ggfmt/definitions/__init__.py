@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from ggfmt.definitions import schemas, sql
 from ggfmt.definitions.source import DefinitionFile, is_charset
+from ggfmt.definitions.unknown_types import warn_of_unknown_types
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, MissingFileError, Span
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
@@ -343,6 +344,7 @@ def load_definitions(paths: Iterable[str], source: WriterSettings = DEFAULT_SETT
     problems += [doubt for known in definitions.values() for doubt in known.doubts]
     if problems:
         raise raised(*problems)
+    warn_of_unknown_types(known.table for known in definitions.values())
     return {name: known.table for name, known in definitions.items()}
 
 

@@ -1,21 +1,24 @@
-"""Table definitions from SQL: `CREATE TABLE` as Oracle, PostgreSQL, MySQL and others write it.
+"""Table definitions from SQL: `CREATE TABLE` as Oracle, PostgreSQL, MySQL, SQL Server and Db2 write it.
 
 Of a statement, the names, types, `NOT NULL` and the primary key count. The key may also come later, as pg_dump writes
-it: `ALTER TABLE ... ADD PRIMARY KEY`. A statement that changes columns later is a problem, all else is ignored. A type
-without a known name is a string.
+it: `ALTER TABLE ... ADD PRIMARY KEY`. A statement that changes columns later is a problem, all else is ignored. The
+dialect of a file is the one that a comment states (`-- dialect: oracle`), or one that the file shows.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
-from itertools import zip_longest
+from functools import partial
+from itertools import chain, zip_longest
 from typing import NamedTuple
 
 from ggfmt.definitions.source import DefinitionFile
-from ggfmt.formats.mysql.types import sql_type as mysql_type
-from ggfmt.model.table import STRING, Column, Kind, SqlType, TableDef, join_name, name_parts
+from ggfmt.diagnostics.diagnostic import list_names
+from ggfmt.model.table import Column, SqlType, TableDef, join_name, name_parts
+from ggfmt.model.type_names import type_of
 
 CREATE = re.compile(r"^\s*create\s[^;('\"]*?\btable\b", re.IGNORECASE | re.MULTILINE)
 
@@ -32,17 +35,27 @@ _TOKEN = re.compile(
 _MYSQL_TOKEN = re.compile(
     _TOKEN.pattern.replace("(?:[^']|'')*", r"(?:[^'\\]|''|\\.)*").replace("--", r"(?:--|\#)", 1), re.DOTALL | re.VERBOSE
 )
-# What only one system writes, without comments and texts; the first that fits counts. Others have columns `number`.
-_DIALECTS = (
+_DIALECT = re.compile(r"^\s*(?:--+|#|/\*+|rem)\s*dialect\s*[:=]\s*(\w+)", re.IGNORECASE | re.MULTILINE)
+# What only one system writes: in comments of its tools, and in statements without comments and texts
+_DUMPS = (
+    ("mysql", r"^-- (?:MySQL|MariaDB) dump\b"),
+    ("postgres", r"^-- PostgreSQL database dump\b"),
+    ("sqlserver", r"^/\*+ Object: "),
+    ("db2", r"\bdb2look\b"),
+)
+_SIGNS = (
     ("hive", r"\bstored\s+as\b|\btblproperties\b|\brow\s+format\b"),
     ("mysql", r"`|\bauto_increment\b"),
+    ("db2", r"\b(?:decfloat|dbclob|vargraphic|for bit data|not logged|organize by|data capture|ccsid)\b|\bgraphic \("),
     (
         "oracle",
         r"\bn?varchar2\b|\bn?clob\b|\bbinary_(?:float|double)\b|"
         r"[\w\"] number (?:[(,)]|not\b|null\b|default\b|enable\b)",
     ),
-    ("postgres", r""),
+    ("sqlserver", r"[(,.] \[[^\W\d]|\bidentity \( [0-9]|\bdbo \.|\b(?:datetime2|datetimeoffset|uniqueidentifier)\b"),
 )
+# Without a sign, the first dialect that knows all types
+_GUESSES = ("postgres", "sqlserver", "mysql", "oracle", "db2")
 _CONSTRAINTS = {"constraint", "primary", "unique", "foreign", "check", "like"}  # no system has columns of these names
 _MYSQL_CONSTRAINTS = {"key", "index", "fulltext", "spatial"}
 _OTHER_CONSTRAINTS = {("period", "for"), ("exclude", "using"), ("supplemental", "log")}
@@ -50,26 +63,12 @@ _OTHER_CONSTRAINTS = {("period", "for"), ("exclude", "using"), ("supplemental", 
 _OTHER_PARTS = _CONSTRAINTS | _MYSQL_CONSTRAINTS | {"supplemental", "default", "partition", "exclude", "period"}
 _AFTER_TYPE = {"not", "null", "default", "primary", "unique", "key", "comment", "auto_increment", "generated", "enable"}
 _AFTER_TYPE |= {"references", "check", "collate", "constraint", "identity", "as", "on", "invisible", "visible"}
-_AFTER_TYPE |= {"encode", "storage", "compression", "charset", "disable", "sparse", "rowguidcol"}
-_TYPE = re.compile(r"([a-z_0-9 ]*)(?:\( ?([0-9]+|\*)(?: [a-z]+)? ?(?:, ?(-?[0-9]+) ?)?\))?(.*)", re.IGNORECASE)
-_KINDS = {
-    **dict.fromkeys(("bool", "boolean"), Kind.BOOLEAN),
-    **dict.fromkeys(("smallint", "int2", "smallserial", "tinyint", "int", "int4", "integer", "serial"), Kind.INTEGER),
-    **dict.fromkeys(("bigint", "int8", "bigserial"), Kind.INTEGER),
-    **dict.fromkeys(("decimal", "dec", "numeric", "number", "money", "smallmoney"), Kind.DECIMAL),
-    **dict.fromkeys(("real", "float4", "binary_float"), Kind.FLOAT),
-    **dict.fromkeys(("double", "double precision", "float", "float8", "binary_double"), Kind.DOUBLE),
-    "date": Kind.DATE,
-    **dict.fromkeys(("time", "timetz"), Kind.TIME),
-    **dict.fromkeys(("timestamp", "timestamptz", "datetime", "datetime2", "smalldatetime"), Kind.TIMESTAMP),
-    "datetimeoffset": Kind.TIMESTAMP,
-    "interval": Kind.INTERVAL,
-    **dict.fromkeys(("bytea", "binary", "varbinary", "blob", "raw", "long raw", "image"), Kind.BINARY),
-}
-_BITS = {"tinyint": 8, **dict.fromkeys(("smallint", "int2", "smallserial"), 16)}
-_BITS |= dict.fromkeys(("int", "int4", "integer", "serial"), 32)
+_AFTER_TYPE |= {"encode", "storage", "compression", "disable", "sparse", "rowguidcol", "virtual", "stored", "persisted"}
+_AFTER_TYPE |= {"column_format", "srid", "masked", "encrypted", "encrypt", "hidden", "sort", "inline", "logged"}
+_AFTER_TYPE |= {"compact", "filestream", "index", "options", "implicitly", "reservable", "persistent"}
+_CREATE_WORDS = ("create", "or", "replace", "editionable", "noneditionable")
+_OF_TIMES = ("time", "local")
 _MAX_WORDS = 12  # before the name of a table
-_ZONED = ("timetz", "timestamptz", "datetimeoffset")
 
 
 class _Token(NamedTuple):
@@ -87,18 +86,45 @@ def parse_sql(source: DefinitionFile) -> list[TableDef]:
     """Return the tables of a file of statements. Problems are GG202."""
     tokens = _tokens(source.text, _TOKEN)
     shown = " ".join(token.text for token in tokens if token.kind != "text")
-    dialect = next(name for name, sign in _DIALECTS if re.search(sign, shown, re.IGNORECASE))
+    stated = _DIALECT.search(source.text)
+    dumps = (name for name, sign in _DUMPS if re.search(sign, source.text, re.IGNORECASE | re.MULTILINE))
+    signs = (name for name, sign in _SIGNS if re.search(sign, shown, re.IGNORECASE))
+    dialect = stated[1].lower() if stated else next(chain(dumps, signs), "")
     if dialect == "hive":
         help = "give the definitions of the source: its SQL, or the files from which the table of Hive was made"
         source.problem("the file defines tables of Hive, whose names differ from the names in the source", help)
         return []
-    if dialect == "mysql":
-        tokens = _tokens(source.text, _MYSQL_TOKEN)
+    if stated and dialect not in _GUESSES:
+        place = source.place(stated.start(1))
+        help = f"write one of {list_names(_GUESSES)}"
+        source.problem(f"the dialect `{stated[1]}` is not known", help, line=place[0], column=place[1])
+        return []
+    # Db2 has CLOB too.
+    candidates = _GUESSES if not dialect else ("oracle", "db2") if dialect == "oracle" and not stated else (dialect,)
+    if len(candidates) > 1:
+        dialect = next(filter(partial(_knows_types, source), candidates), candidates[0])
+    return _tables(source, dialect)
+
+
+def _knows_types(source: DefinitionFile, dialect: str) -> bool:
+    trial = copy(source)
+    trial.problems = []
+    return not any(column.type.unknown for table in _tables(trial, dialect) for column in table.columns)
+
+
+def _tables(source: DefinitionFile, dialect: str) -> list[TableDef]:
+    tokens = _tokens(source.text, _MYSQL_TOKEN if dialect == "mysql" else _TOKEN)
+    own_types: dict[str, SqlType] = {}  # that the file creates, by the last part of the name
     tables: dict[str, TableDef] = {}
     database = ""  # of MySQL, where dumps name it by `USE`
     for statement in _statements(tokens):
         if dialect == "mysql" and statement[0].word == "use":
             database, _ = _name(statement, 1, dialect)
+        place = _after_type_word(statement)
+        if place:
+            own, place = _name(statement, place, dialect)
+            place += statement[place : place + 1] != [] and statement[place].word in ("as", "from")
+            own_types[name_parts(own)[-1].lower()] = replace(_type(statement[place:], dialect, own_types), unknown="")
         place = _after_table(statement)
         name, place = _name(statement, place, dialect) if place else ("", 0)
         if not name:
@@ -108,7 +134,7 @@ def parse_sql(source: DefinitionFile) -> list[TableDef]:
         if statement[0].word == "alter":
             if name not in tables:
                 continue
-            if (change := _change(statement[place:], tables[name], dialect)) is not None:
+            if (change := _change(statement[place:], tables[name], dialect, own_types)) is not None:
                 message = f"`ALTER TABLE` changes the columns of the table later (`{change}`)"
                 help = "define the table as it is now by one `CREATE TABLE`, as a dump of the database has it"
                 source.problem(message, help, line=source.place(statement[0].start)[0], column=1, table=name)
@@ -120,7 +146,7 @@ def parse_sql(source: DefinitionFile) -> list[TableDef]:
             if entries is None:
                 source.problem("no parenthesis ends the list of columns", line=line, column=1, table=name)
                 continue
-            columns = [_column(entry, dialect) for entry in entries if not _is_constraint(entry, dialect)]
+            columns = [_column(entry, dialect, own_types) for entry in entries if not _is_constraint(entry, dialect)]
             for parent in _parents(entries, statement, dialect):
                 known = tables[parent].columns if parent in tables else ()
                 if not known:
@@ -167,6 +193,13 @@ def _after_table(statement: Sequence[_Token]) -> int:
     return place
 
 
+def _after_type_word(statement: Sequence[_Token]) -> int:
+    """Return the place of the name of a type or a domain that a statement creates; 0 for other statements."""
+    words = [token.word for token in statement[:_MAX_WORDS]]
+    place = next((at for at, word in enumerate(words) if word not in _CREATE_WORDS), 0)
+    return place + 1 if words[0] == "create" and words[place] in ("type", "domain") else 0
+
+
 def _name(tokens: Sequence[_Token], place: int, dialect: str) -> tuple[str, int]:
     """Return the name of a table that starts at a place, and the place after it."""
     parts = []
@@ -195,7 +228,7 @@ def _entries(tokens: Sequence[_Token]) -> list[list[_Token]] | None:
     return None
 
 
-def _change(tokens: Sequence[_Token], table: TableDef, dialect: str) -> str | None:
+def _change(tokens: Sequence[_Token], table: TableDef, dialect: str, own: Mapping[str, SqlType]) -> str | None:
     """Return the words in the rest of an `ALTER TABLE` that change columns; None for keys, defaults and the like."""
     opening, closing = (_Token("mark", mark, 0) for mark in "()")
     for part in _entries([opening, *tokens, closing]) or ():
@@ -209,7 +242,7 @@ def _change(tokens: Sequence[_Token], table: TableDef, dialect: str) -> str | No
         if first.word == "alter":
             changed = second not in ("set", "drop", "add", "reset", "restart") or third == "data"
         elif first.word == "modify" and second not in _AFTER_TYPE:
-            column = _column(rest, dialect)
+            column = _column(rest, dialect, own)
             changed = all((column.name, column.type) != (known.name, known.type) for known in table.columns)
         if changed:
             return " ".join(token.text for token in part[:4])
@@ -243,56 +276,30 @@ def _key(tokens: Sequence[_Token], dialect: str) -> list[str]:
 
 
 def _identifier(token: _Token, dialect: str) -> str:
-    """Return a name as its database has it: PostgreSQL and Oracle fold names without quotes."""
+    """Return a name as its database has it: PostgreSQL, Oracle and Db2 fold names without quotes."""
     if token.kind == "quoted":
         end = token.text[-1]
         return token.text[1:-1].replace(2 * end, end)
-    fold = {"oracle": str.upper, "postgres": str.lower}.get(dialect, str)
+    fold = {"oracle": str.upper, "db2": str.upper, "postgres": str.lower}.get(dialect, str)
     return fold(token.text)
 
 
-def sql_type(text: str, dialect: str) -> SqlType:
-    """Return the type that a text such as `numeric(18,2)` means in a dialect: `oracle`, `postgres` or `mysql`."""
-    return _sql_type(" ".join(token.text for token in _tokens(text, _TOKEN)), dialect)
-
-
-def _column(entry: Sequence[_Token], dialect: str) -> Column:
+def _column(entry: Sequence[_Token], dialect: str, own: Mapping[str, SqlType]) -> Column:
     words = [token.word for token in entry]
-    end = next((at for at in range(1, len(words)) if words[at] in _AFTER_TYPE), len(words))
-    # SQL Server writes types in brackets; its `timestamp` is the version of a row.
-    named = [token._replace(text=token.text[1:-1]) if token.text[0] == "[" != token.text else token for token in entry]
-    type = " ".join(token.text for token in named[1:end] if entry[1].text.lower() != "[timestamp]")
     required = any(words[at : at + 2] == ["not", "null"] for at in range(len(words))) or bool(_key(entry, dialect))
-    return Column(_identifier(entry[0], dialect), _sql_type(type, dialect), not required)
+    return Column(_identifier(entry[0], dialect), _type(entry[1:], dialect, own), not required)
 
 
-def _sql_type(text: str, dialect: str) -> SqlType:
-    """Return the type of a column. `text`: the words of its type, with a blank between them."""
-    if dialect == "mysql":
-        return replace(mysql_type(text.replace(" (", "(").replace("( ", "(")), base64=False)
-    if text.endswith("[ ]"):
-        return SqlType(Kind.STRING, item=_sql_type(text[:-3].rstrip(), dialect))
-    found = _TYPE.fullmatch(text.lower())
-    if found is None:
-        return STRING
-    name, first, second, rest = found[1], found[2], found[3], found[4]
-    name = name.strip().removesuffix(" without time zone")
-    size = int(first) if first and first != "*" else None
-    zoned = name in _ZONED or "with time zone" in f"{name}{rest}"  # texts of local times have no zone
-    name = re.sub(r" with (?:local )?time zone$", "", name)
-    if name.startswith("interval"):
-        return SqlType(Kind.INTERVAL)
-    kind = _KINDS.get(name, Kind.STRING)
-    if dialect == "oracle" and (name == "float" or (name == "number" and size is None)):
-        return SqlType(Kind.NUMBER)
-    if dialect == "oracle" and name in ("integer", "int", "smallint"):
-        return SqlType(Kind.INTEGER)
-    if kind is Kind.DECIMAL and name not in ("money", "smallmoney"):
-        return SqlType(kind, precision=size, scale=int(second) if second else (0 if size else None))
-    if kind is Kind.INTEGER:
-        return SqlType(kind, bits=_BITS.get(name))
-    if kind is Kind.DATE:
-        return SqlType(kind, timed=dialect == "oracle")
-    if kind in (Kind.TIME, Kind.TIMESTAMP):
-        return SqlType(kind, scale=size, zoned=zoned)
-    return SqlType(kind, length=size) if kind in (Kind.STRING, Kind.BINARY) else SqlType(kind)
+def _type(tokens: Sequence[_Token], dialect: str, own: Mapping[str, SqlType]) -> SqlType:
+    """Return the type that tokens begin with. `own`: types that the file creates."""
+    words = [*(token.word for token in tokens), ""]
+    ends = (
+        words[at] in _AFTER_TYPE or (words[at] == "with" and words[at + 1] not in _OF_TIMES)
+        for at in range(len(tokens))
+    )
+    end = next((at for at, is_end in enumerate(ends) if is_end), len(tokens))
+    # SQL Server writes types in brackets.
+    texts = [token.text[1:-1] if token.text[0] == "[" != token.text else token.text for token in tokens[:end]]
+    type = type_of(" ".join(texts), dialect)
+    last = re.sub(r"[\"`\[\]]", "", "".join(texts)).rpartition(".")[2].lower()
+    return own.get(last, type) if type.unknown else type

@@ -118,7 +118,7 @@ _DECLARED: dict[str, dict[Severity, str]] = {
     "install": {ERROR: "GG517 GG525"},
     "spark": {ERROR: "GG520 GG521"},
     "use-spark-connect": {ERROR: "GG524"},
-    "types": {ERROR: "GG530"},
+    "types": {ERROR: "GG530", WARNING: "GG219"},
     "dataframes": {ERROR: "GG531 GG532 GG533 GG540 GG541 GG542 GG543"},
     "consolidation": {ERROR: "GG551 GG552"},
     "lakehouse": {ERROR: "GG553 GG554 GG555"},

@@ -37,6 +37,7 @@ class SqlType:
     unseen  the data have nothing but NULL, so that the type is not known
     bits   of an integer, if the source has a type with fewer than 64 bits for it
     item   the type of the items if the source has an array, whose text is a JSON array; the kind is STRING
+    unknown  the name of the type, if ggfmt does not know it; the values are texts
     """
 
     kind: Kind
@@ -50,6 +51,7 @@ class SqlType:
     base64: bool = field(default=False, repr=False)
     bits: int | None = field(default=None, repr=False)
     item: SqlType | None = field(default=None, repr=False)
+    unknown: str = field(default="", repr=False, compare=False)
 
     def __str__(self) -> str:
         sizes = [str(n) for n in (self.length, self.precision, self.scale) if n is not None]

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from ggfmt import kernels
 from ggfmt.commit.names import counted
+from ggfmt.definitions.unknown_types import warn_of_unknown_types
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
@@ -48,6 +49,8 @@ def discover(job: J, cut: Cut, runner: Runner, tracker: ProgressTracker | None =
     )
     _warn_of_encoded_values(job, discovered)
     _warn_of_near_names(catalog, discovered)
+    described = (*discovered.tables, *(event.table for event in discovered.events))
+    warn_of_unknown_types(table for table in described if job.selection.selects(table.full_name))
     source = replace(job.source, facts=discovered.facts)
     events = tuple(sorted(discovered.events, key=lambda event: (event.input, event.offset)))
     return replace(job, catalog=catalog.with_tables(discovered.tables), events=events, settled=True, source=source)

@@ -76,7 +76,7 @@ def test_a_float_may_be_printed_as_a_double(value: float) -> None:
         f"{value:.8e}",
         f"{value:.16e}",
         str(Decimal(value)),
-        str(pa.scalar(value, SINGLE).cast("string")),
+        str(pa.array([value], SINGLE).cast(pa.string())[0]),
     ):
         found, wrong = typed_values(pa.array([text]), SINGLE)
         assert (found.to_pylist(), wrong) == ([value], [])

@@ -548,6 +548,16 @@ def test_values_without_types(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, q
         assert f'"PRICE":{value}'.encode() in content(tmp_path / "out", "json")
 
 
+@pytest.mark.example("GG219")
+def test_types_without_a_known_name(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for text, expected in zip(EXAMPLES["GG219"], (True, False), strict=True):
+        (tmp_path / "shop.sql").write_text(text, encoding="utf-8")
+        caplog.clear()
+        (table,) = load_definitions([str(tmp_path / "shop.sql")]).values()
+        assert ("[GG219] table shop.orders" in caplog.text) is expected
+        assert (table.columns[1].type.kind is Kind.STRING) is expected
+
+
 @pytest.mark.example("GG502")
 def test_a_java_that_is_not_there() -> None:
     home = re.search("--java-home (.+)", EXAMPLES["GG502"][0])

@@ -80,6 +80,8 @@ from ggfmt.frames.column_types import RULES
 from ggfmt.frames.write import OPTIONS
 from ggfmt.java.charsets import aliases, can_decode, refusal
 from ggfmt.kernels import COST
+from ggfmt.model.table import Kind
+from ggfmt.model.type_names import TypeRule, rules
 from ggfmt.options.reference import markdown_table, table_cells
 from ggfmt.options.releases import RELEASES, manual_name
 from ggfmt.options.spec import Options, OptionSpec
@@ -488,6 +490,37 @@ def _row_types(_: str) -> str:
     return _table(("Column of the source", "Rows"), [case for rule in RULES.values() for case in rule.cases])
 
 
+def _type_names(_: str) -> str:
+    rows = []
+    for dialect, title in (("mysql", "MySQL"), ("oracle", "Oracle"), ("postgres", "PostgreSQL"),
+                           ("sqlserver", "SQL Server"), ("db2", "Db2")):  # fmt: skip
+        names: dict[str, list[str]] = {}
+        for name, rule in rules()[dialect].items():
+            if rule.kind is not Kind.STRING:
+                names.setdefault(_type_label(rule), []).append(f"`{name}`")
+        rows += [(title if not place else "", label, ", ".join(of)) for place, (label, of) in enumerate(names.items())]
+    return _table(("Dialect", "Type", "Names"), rows)
+
+
+def _type_label(rule: TypeRule) -> str:
+    """Return the words for a kind of types and its facts in `type_names.txt`."""
+    kind, facts = rule
+    sizes = [fact for fact in facts if fact.isdecimal()]
+    if kind is Kind.INTEGER:
+        return f"integer of {sizes[0]} bits" if sizes else f"integer of up to {facts[0][1:]} digits"
+    if kind is Kind.DECIMAL:
+        plain = f"({', '.join(sizes)})" if len(sizes) == 2 else "any digits"
+        return f"decimal; without numbers: {plain}"
+    if kind is Kind.NUMBER:
+        return "decimal with any digits"
+    if kind is Kind.FLOAT and facts:
+        by_default = "float" if facts[0].startswith("=") else "double"
+        return f"float up to ({facts[0].lstrip('=')}), then double; without a number: {by_default}"
+    words = [kind.value, "with a time of day" if "timed" in facts else "", "with a zone" if "zoned" in facts else ""]
+    digits = f"; without a number: {sizes[0]} digits" if sizes else ""
+    return " ".join(filter(None, words)) + digits
+
+
 def _releases(_: str) -> str:
     rows = [(name, tuple(map(_sentence, release.changes))) for name, release in RELEASES.items()]
     return _table(("Release", "Columns", "Metadata", "Wrappers of Avro messages"), _grouped(rows))
@@ -666,6 +699,7 @@ _MAKERS: dict[str, Callable[[str], str]] = {
     "without-effect": _without_effect,
     "types": _types,
     "row-types": _row_types,
+    "type-names": _type_names,
     "unsplit": _unsplit,
     "writing": _writing,
 }

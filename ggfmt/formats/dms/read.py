@@ -6,7 +6,6 @@ RDS PostgreSQL (tests of commons-codec by CrateDB).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, cast
@@ -24,6 +23,7 @@ from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.scanner import is_plain
 from ggfmt.formats.records.statements import renamed
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
+from ggfmt.model.type_names import rule_of, sized_type, unknown_type
 
 _OF_SNAPSHOT = roles.OpToken("I", "snapshot", "true", rank=1)
 _OPS: roles.Ops = {
@@ -34,17 +34,6 @@ _TYPES = ("data", "control")
 _STRUCTURE = frozenset({"record-type", "operation", "schema-name", "table-name", "stream-position"})
 
 _COMMITTED, _UNCOMMITTED = "commit-timestamp", "timestamp"  # the conditions are the members with the time
-
-_KINDS = {
-    "BOOLEAN": Kind.BOOLEAN,
-    **dict.fromkeys(("NUMERIC", "DECIMAL"), Kind.DECIMAL),
-    **dict.fromkeys(("REAL4", "FLOAT"), Kind.FLOAT),
-    **dict.fromkeys(("REAL8", "DOUBLE"), Kind.DOUBLE),
-    "DATE": Kind.DATE,
-    "TIME": Kind.TIME,
-    **dict.fromkeys(("DATETIME", "TIMESTAMP"), Kind.TIMESTAMP),
-    **dict.fromkeys(("BYTES", "BLOB"), Kind.BINARY),
-}
 
 
 class DmsColumn(msgspec.Struct, gc=False):
@@ -225,18 +214,15 @@ def _texts(metadata: Raw) -> dict[str, str | None]:
 
 
 def _type(column: DmsColumn) -> SqlType:
-    word = column.type.upper()
-    if re.fullmatch("U?INT[0-9]*", word):
-        return SqlType(Kind.INTEGER)
-    kind = _KINDS.get(word, Kind.STRING)
-    if kind is Kind.DECIMAL:
-        return SqlType(kind, precision=column.precision or None, scale=column.scale)
-    if kind in (Kind.TIME, Kind.TIMESTAMP):
+    rule = rule_of(column.type.lower(), "dms")
+    if rule is None:
+        return unknown_type(column.type)
+    if rule.kind is Kind.DECIMAL:
+        return SqlType(rule.kind, precision=column.precision or None, scale=column.scale)
+    if rule.kind in (Kind.TIME, Kind.TIMESTAMP):
         # DMS writes them in UTC, with `Z`.
-        return SqlType(kind, scale=column.scale, zoned=kind is Kind.TIMESTAMP)
-    if kind in (Kind.STRING, Kind.BINARY):
-        return SqlType(kind, length=column.length or None)
-    return SqlType(kind)
+        return SqlType(rule.kind, scale=column.scale, zoned=rule.kind is Kind.TIMESTAMP)
+    return sized_type(rule, [column.length or None])
 
 
 READ_SIDES = {"dms_json": dialect_input(Dms)}

@@ -4,25 +4,13 @@ from __future__ import annotations
 
 import base64
 import binascii
+from dataclasses import replace
 
 from ggfmt.columnar.json_text import Values, json_booleans, json_numbers, json_texts
 from ggfmt.columnar.strings import booleans, by_value
 from ggfmt.formats.records.dialect import Convert, converting
 from ggfmt.model.table import Kind, SqlType
-
-_KINDS = {
-    **dict.fromkeys(("INT1", "INT2", "INT4", "INT8", "UINT1", "UINT2", "UINT4"), Kind.INTEGER),
-    **dict.fromkeys(("UINT8", "NUMERIC"), Kind.DECIMAL),
-    "REAL4": Kind.FLOAT,
-    "REAL8": Kind.DOUBLE,
-    **dict.fromkeys(("BOOLEAN", "BOOL"), Kind.BOOLEAN),
-    "DATE": Kind.DATE,
-    "TIME": Kind.TIME,
-    **dict.fromkeys(("DATETIME", "TIMESTAMP"), Kind.TIMESTAMP),
-    **dict.fromkeys(("BYTES", "BLOB"), Kind.BINARY),
-}
-_UINT8_DIGITS = 20
-_BITS = {"INT1": 8, "INT2": 16, "INT4": 32}
+from ggfmt.model.type_names import rule_of, sized_type, unknown_type
 
 _NAMES = {
     Kind.STRING: "STRING",
@@ -67,19 +55,13 @@ VALUES: dict[Kind, Values] = {
 
 
 def sql_type(word: str, length: int = 0, precision: int = 0, scale: int = 0) -> SqlType:
-    """The SQL type of a column by its metadata message, where 0 is a size that does not apply; what is no
-    number, boolean, time or bytes is a string."""
-    kind = _KINDS.get(word.upper(), Kind.STRING)
-    if word.upper() == "UINT8":
-        return SqlType(kind, precision=_UINT8_DIGITS, scale=0)
-    if kind is Kind.DECIMAL:
-        return SqlType(kind, precision=precision, scale=scale) if precision else SqlType(kind)
-    if kind in (Kind.TIME, Kind.TIMESTAMP):
-        return SqlType(kind, scale=scale or None)
-    sized = length or None if word.upper() in ("STRING", "WSTRING", "BYTES") else None
-    if kind in (Kind.STRING, Kind.BINARY):
-        return SqlType(kind, length=sized, base64=kind is Kind.BINARY)
-    return SqlType(kind, bits=_BITS.get(word.upper()))
+    """Return the SQL type of a column by its metadata message, where 0 is a size that does not apply."""
+    rule = rule_of(word.lower(), "qlik")
+    if rule is None:
+        return unknown_type(word)
+    timed = rule.kind in (Kind.TIME, Kind.TIMESTAMP)
+    sizes = [precision, scale] if rule.kind is Kind.DECIMAL else [scale if timed else length]
+    return replace(sized_type(rule, [size or None for size in sizes]), base64=rule.kind is Kind.BINARY)
 
 
 def type_word(type: SqlType) -> tuple[str, int, int, int]:
