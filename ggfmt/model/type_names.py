@@ -18,7 +18,7 @@ _MAX_DIGITS = 38  # of Oracle's `NUMBER(*,s)`
 _MAX_SHOWN = 60
 
 _NUMBERS = re.compile(r"\(((?:[^()']|'(?:[^'\\]|''|\\.)*')*)\)")
-_SIZE = re.compile(r"\s*(-?[0-9]{1,9}|\*)\s*(?:char|byte|octets|codeunits[0-9]+|[kmg])?\s*", re.IGNORECASE)
+_SIZE = re.compile(r"\s*(-? ?[0-9]{1,9}|\*)\s*(?:char|byte|octets|codeunits[0-9]+|[kmg])?\s*", re.IGNORECASE)
 _ARRAY = re.compile(r"\s*(?:\[\s*[0-9]*\s*\]|\barray)\s*$", re.IGNORECASE)
 _SCHEMA = re.compile(r"^(?:pg_catalog|public|extensions|sys|sysibm|mdsys)\.")  # of types that come with a database
 _WORDS = r"(?:signed|ascii|unicode|compressed|binary)(?= |$)"  # of MySQL
@@ -79,7 +79,7 @@ def unknown_type(text: str) -> SqlType:
 
 def _size(text: str) -> int | str | None:
     found = _SIZE.fullmatch(text)
-    return None if found is None else found[1] if found[1] == "*" else int(found[1])
+    return None if found is None else found[1] if found[1] == "*" else int(found[1].replace(" ", ""))
 
 
 def sized_type(
