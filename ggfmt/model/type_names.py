@@ -74,7 +74,7 @@ def rule_of(name: str, dialect: str) -> TypeRule | None:
 
 
 def unknown_type(text: str) -> SqlType:
-    return SqlType(Kind.STRING, unknown=" ".join(text.split())[:_MAX_SHOWN])
+    return SqlType(Kind.STRING, unknown=re.sub(r"\s*([.,()])\s*", r"\1", text.strip())[:_MAX_SHOWN])
 
 
 def _size(text: str) -> int | str | None:

@@ -254,3 +254,79 @@ def test_dumps_of_mysql_name_their_database_before_its_tables(tmp_path: Path) ->
     found = loaded(tmp_path, "m.sql", f"{text}use `my.db`;\ncreate table a (d int);")
     assert list(found) == ["shop.a", "o.b", '"my.db".a']
     assert found["shop.a"].primary_keys == ("id",)
+
+
+# Dialects
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "kind"),
+    [
+        ("-- dialect: oracle\ncreate table s.t (r real)", "S.T", Kind.NUMBER),
+        ("/* Dialect = MySQL */\ncreate table S.t (r real)", "S.t", Kind.DOUBLE),
+        ("# dialect: postgres\ncreate table `S`.t (r real)", "S.t", Kind.FLOAT),
+        ("-- MariaDB dump 10.19\ncreate table S.t (r real)", "S.t", Kind.DOUBLE),
+        ("-- PostgreSQL database dump\n--\ncreate table S.t (r real, n varchar2)", "s.t", Kind.FLOAT),
+        (
+            "/****** Object:  Table [dbo].[T]    Script Date: 1/31/2026 ******/\ncreate table S.T (r real)",
+            "S.T",
+            Kind.FLOAT,
+        ),
+        ('-- This CLP file was created using DB2LOOK Version "11.5"\ncreate table s.t (r real)', "S.T", Kind.FLOAT),
+        ("create table dbo.T (r real)", "dbo.T", Kind.FLOAT),
+        ("create table S.T (r float(53), at datetime)", "S.T", Kind.DOUBLE),
+        ("create table S.T (r tinytext, x real)", "S.T", Kind.STRING),
+        ("create table s.t (r real, c clob, d decimal(31,2))", "S.T", Kind.NUMBER),
+        ("create table s.t (r real, c clob, d double)", "S.T", Kind.FLOAT),
+        ("create table s.t (r real, c vargraphic(5))", "S.T", Kind.FLOAT),
+        ("create table S.T (r real, x int[])", "s.t", Kind.FLOAT),
+        ("create table S.T (r real, x no_type)", "s.t", Kind.FLOAT),
+        ("create table S.T (r real, t text default 'dialect: oracle')", "s.t", Kind.FLOAT),
+    ],
+)
+def test_the_dialect_of_a_file(text: str, name: str, kind: Kind, tmp_path: Path) -> None:
+    (table,) = loaded(tmp_path, "a.sql", text).values()
+    assert (table.full_name, table.columns[0].type.kind) == (name, kind)
+
+
+def test_a_dialect_that_is_not_known(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"a.sql:2:13: .*GG202.*`sybase` is not known; write one of"):
+        loaded(tmp_path, "a.sql", "-- tables\n-- dialect: sybase\ncreate table t (a int)")
+
+
+def test_types_that_a_file_creates_are_known(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    text = """
+    create type public.mood as enum ('sad', 'ok');
+    create domain price AS numeric(10,2) check (value > 0);
+    create domain small smallint not null;
+    create table s.t (a mood, b public.mood not null, c price, d small, e mood[], f other.kind default 'x');
+    """
+    (table,) = loaded(tmp_path, "p.sql", text).values()
+    shown = [str(column.type) for column in table.columns]
+    assert shown == ["string", "string", "decimal(10,2)", "integer", "string", "string"]
+    (warning,) = [message for message in caplog.messages if "GG219" in message]
+    assert "table s.t: ggfmt does not know the types of `f` (other.kind), and reads" in warning
+    caplog.clear()
+    text = (
+        "create type [dbo].[Code] from [nvarchar](9) not null\ngo\ncreate table [dbo].[T] ([a] [dbo].[Code], [b] Code)"
+    )
+    (table,) = loaded(tmp_path, "s.sql", text).values()
+    assert [str(column.type) for column in table.columns] == ["string(9)", "string(9)"]
+    assert not caplog.messages
+
+
+def test_clauses_after_a_type_change_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    text = """-- dialect: mysql
+    create table T (a varchar(5) character set utf8mb4 collate utf8mb4_bin not null, b int unsigned zerofill comment '',
+      c float unsigned default 1, d char(3) charset binary, e int signed generated always as (b) virtual,
+      f point srid 4326);
+    """
+    (table,) = loaded(tmp_path, "m.sql", text).values()
+    assert [str(column.type) for column in table.columns] == [
+        "string(5)", "integer", "float", "binary(3)", "integer", "string",
+    ]  # fmt: skip
+    columns = "a date with default, b varchar(9) ccsid 1208, c clob(1M) inline length 9 logged"
+    text = f"-- dialect: db2\ncreate table t ({columns})"
+    (table,) = loaded(tmp_path, "d.sql", text).values()
+    assert [str(column.type) for column in table.columns] == ["date", "string(9)", "string"]
+    assert not caplog.messages
