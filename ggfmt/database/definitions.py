@@ -17,8 +17,7 @@ def table_definitions(url: str) -> dict[str, TableDef]:
         columns: dict[str, list[Column]] = {}
         for each in database.catalog():
             if each.name is not None:
-                own = each.category in _OF_USERS
-                type = STRING if own else type_of(each.written or "", "postgres")
+                type = STRING if each.category in _OF_USERS else type_of(each.written or "", "postgres")
                 found = Column(each.name, type, not each.required)
                 columns.setdefault(join_name(each.schema, each.table), []).append(found)
         keys = database.primary_keys()

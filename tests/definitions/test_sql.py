@@ -305,7 +305,7 @@ def test_types_that_a_file_creates_are_known(tmp_path: Path, caplog: pytest.LogC
     shown = [str(column.type) for column in table.columns]
     assert shown == ["string", "string", "decimal(10,2)", "integer", "string", "string"]
     (warning,) = [message for message in caplog.messages if "GG219" in message]
-    assert "table s.t: ggfmt does not know the types of `f` (other.kind), and reads" in warning
+    assert "table s.t: the types are unknown, and the values are text: `f other.kind`" in warning
     caplog.clear()
     text = (
         "create type [dbo].[Code] from [nvarchar](9) not null\ngo\ncreate table [dbo].[T] ([a] [dbo].[Code], [b] Code)"

@@ -226,7 +226,7 @@ def test_an_unknown_type_is_a_warning_for_its_table(tmp_path: Path, caplog: pyte
     assert [shown[name] for name in "abc"] == ["string", "float", "string"]
     found = [line for line in caplog.messages if "GG219" in line]
     assert len(found) == 2  # one for each command
-    assert "table d.t" in found[0] and "`a` (floating)" in found[0] and "`c` (intt(3))" in found[0]
+    assert "table d.t: " in found[0] and "`a floating`, `c intt(3)`" in found[0]
 
 
 def test_a_definition_with_the_type_ends_the_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
