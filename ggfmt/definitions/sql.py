@@ -2,7 +2,7 @@
 
 Of a statement, the names, types, `NOT NULL` and the primary key count. The key may also come later, as pg_dump writes
 it: `ALTER TABLE ... ADD PRIMARY KEY`. A statement that changes columns later is a problem, all else is ignored. The
-dialect of a file is the one that a comment states (`-- dialect: oracle`), or one that the file shows.
+dialect of a file is the one that a comment states (`-- ggfmt: dialect=oracle`), or one that the file shows.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TOKEN = re.compile(
 _MYSQL_TOKEN = re.compile(
     _TOKEN.pattern.replace("(?:[^']|'')*", r"(?:[^'\\]|''|\\.)*").replace("--", r"(?:--|\#)", 1), re.DOTALL | re.VERBOSE
 )
-_DIALECT = re.compile(r"^\s*(?:--+|#|/\*+|rem)\s*dialect\s*[:=]\s*(\w+)", re.IGNORECASE | re.MULTILINE)
+_DIALECT = re.compile(r"^\s*(?:--+|#|/\*+|rem)\s*ggfmt:\s*dialect\s*=\s*(\w+)", re.IGNORECASE | re.MULTILINE)
 # What only one system writes: in comments of its tools, and in statements without comments and texts
 _DUMPS = (
     ("mysql", r"^-- (?:MySQL|MariaDB) dump\b"),
@@ -65,7 +65,8 @@ _AFTER_TYPE = {"not", "null", "default", "primary", "unique", "key", "comment", 
 _AFTER_TYPE |= {"references", "check", "collate", "constraint", "identity", "as", "on", "invisible", "visible"}
 _AFTER_TYPE |= {"encode", "storage", "compression", "disable", "sparse", "rowguidcol", "virtual", "stored", "persisted"}
 _AFTER_TYPE |= {"column_format", "srid", "masked", "encrypted", "encrypt", "hidden", "sort", "inline", "logged"}
-_AFTER_TYPE |= {"compact", "filestream", "index", "options", "implicitly", "reservable", "persistent"}
+_AFTER_TYPE |= {"compact", "filestream", "index", "options", "implicitly", "reservable", "persistent", "family"}
+_AFTER_TYPE |= {"distkey", "sortkey", "autoincrement", "masking", "tag", "title", "format", "casespecific", "compress"}
 _CREATE_WORDS = ("create", "or", "replace", "editionable", "noneditionable")
 _OF_TIMES = ("time", "local")
 _MAX_WORDS = 12  # before the name of a table
@@ -294,7 +295,7 @@ def _type(tokens: Sequence[_Token], dialect: str, own: Mapping[str, SqlType]) ->
     """Return the type that tokens begin with. `own`: types that the file creates."""
     words = [*(token.word for token in tokens), ""]
     ends = (
-        words[at] in _AFTER_TYPE or (words[at] == "with" and words[at + 1] not in _OF_TIMES)
+        words[at] in _AFTER_TYPE or (words[at] in ("with", "without") and words[at + 1] not in _OF_TIMES)
         for at in range(len(tokens))
     )
     end = next((at for at, is_end in enumerate(ends) if is_end), len(tokens))

@@ -59,13 +59,14 @@ def type_of(text: str, dialect: str, complete: bool = True) -> SqlType:
     found = _NUMBERS.search(text)
     sizes = [_size(part) for part in found[1].split(",")] if found else []
     name = re.sub(r"\s*\.\s*", ".", " ".join(re.sub(r"[\"`\[\]]", "", _NUMBERS.sub(" ", text)).lower().split()))
-    plain = _CLAUSES.sub("", _UNSIGNED.sub("", name) if dialect == "mysql" else name)
+    unsigned = dialect == "mysql" and _UNSIGNED.search(name) is not None
+    plain = _CLAUSES.sub("", _UNSIGNED.sub("", name) if unsigned else name)
     rule = rule_of(_SCHEMA.sub("", plain), dialect)
     if rule is None:
         return unknown_type(text) if name else SqlType(Kind.STRING)
     if rule.kind is Kind.STRING and _OF_BYTES.search(name):
         rule = rule._replace(kind=Kind.BINARY)
-    return sized_type(rule, sizes, plain != name and _UNSIGNED.search(name) is not None, complete)
+    return sized_type(rule, sizes, unsigned, complete)
 
 
 def rule_of(name: str, dialect: str) -> TypeRule | None:

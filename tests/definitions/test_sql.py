@@ -262,9 +262,9 @@ def test_dumps_of_mysql_name_their_database_before_its_tables(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("text", "name", "kind"),
     [
-        ("-- dialect: oracle\ncreate table s.t (r real)", "S.T", Kind.NUMBER),
-        ("/* Dialect = MySQL */\ncreate table S.t (r real)", "S.t", Kind.DOUBLE),
-        ("# dialect: postgres\ncreate table `S`.t (r real)", "S.t", Kind.FLOAT),
+        ("-- ggfmt: dialect=oracle\ncreate table s.t (r real)", "S.T", Kind.NUMBER),
+        ("/* GGFMT: dialect = MySQL */\ncreate table S.t (r real)", "S.t", Kind.DOUBLE),
+        ("# ggfmt: dialect=postgres\ncreate table `S`.t (r real)", "S.t", Kind.FLOAT),
         ("-- MariaDB dump 10.19\ncreate table S.t (r real)", "S.t", Kind.DOUBLE),
         ("-- PostgreSQL database dump\n--\ncreate table S.t (r real, n varchar2)", "s.t", Kind.FLOAT),
         (
@@ -281,7 +281,7 @@ def test_dumps_of_mysql_name_their_database_before_its_tables(tmp_path: Path) ->
         ("create table s.t (r real, c vargraphic(5))", "S.T", Kind.FLOAT),
         ("create table S.T (r real, x int[])", "s.t", Kind.FLOAT),
         ("create table S.T (r real, x no_type)", "s.t", Kind.FLOAT),
-        ("create table S.T (r real, t text default 'dialect: oracle')", "s.t", Kind.FLOAT),
+        ("create table S.T (r real, t text default 'ggfmt: dialect=oracle')", "s.t", Kind.FLOAT),
     ],
 )
 def test_the_dialect_of_a_file(text: str, name: str, kind: Kind, tmp_path: Path) -> None:
@@ -290,8 +290,8 @@ def test_the_dialect_of_a_file(text: str, name: str, kind: Kind, tmp_path: Path)
 
 
 def test_a_dialect_that_is_not_known(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"a.sql:2:13: .*GG202.*`sybase` is not known; write one of"):
-        loaded(tmp_path, "a.sql", "-- tables\n-- dialect: sybase\ncreate table t (a int)")
+    with pytest.raises(ConfigurationError, match=r"a.sql:2:19: .*GG202.*`sybase` is not known; write one of"):
+        loaded(tmp_path, "a.sql", "-- tables\n-- ggfmt: dialect=sybase\ncreate table t (a int)")
 
 
 def test_types_that_a_file_creates_are_known(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -316,7 +316,7 @@ def test_types_that_a_file_creates_are_known(tmp_path: Path, caplog: pytest.LogC
 
 
 def test_clauses_after_a_type_change_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    text = """-- dialect: mysql
+    text = """-- ggfmt: dialect=mysql
     create table T (a varchar(5) character set utf8mb4 collate utf8mb4_bin not null, b int unsigned zerofill comment '',
       c float unsigned default 1, d char(3) charset binary, e int signed generated always as (b) virtual,
       f point srid 4326);
@@ -326,7 +326,7 @@ def test_clauses_after_a_type_change_nothing(tmp_path: Path, caplog: pytest.LogC
         "string(5)", "integer", "float", "binary(3)", "integer", "string",
     ]  # fmt: skip
     columns = "a date with default, b varchar(9) ccsid 1208, c clob(1M) inline length 9 logged"
-    text = f"-- dialect: db2\ncreate table t ({columns})"
+    text = f"-- ggfmt: dialect=db2\ncreate table t ({columns})"
     (table,) = loaded(tmp_path, "d.sql", text).values()
     assert [str(column.type) for column in table.columns] == ["date", "string(9)", "string"]
     assert not caplog.messages

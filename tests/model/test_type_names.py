@@ -114,7 +114,9 @@ def test_values_at_the_ends_stay_in_messages_and_rows(tmp_path: Path, dialect: s
     names = [f"c{place}" if dialect == "postgres" else f"C{place}" for place in range(len(types))]
     table, key = ("s.t", "id") if dialect == "postgres" else ("S.T", "ID")
     columns = ", ".join(f"{name} {text}" for name, text in zip(names, types, strict=True))
-    (tmp_path / "t.sql").write_text(f"-- dialect: {dialect}\ncreate table {table} ({key} int primary key, {columns});")
+    (tmp_path / "t.sql").write_text(
+        f"-- ggfmt: dialect={dialect}\ncreate table {table} ({key} int primary key, {columns});"
+    )
     longest = max(len(values) for _, values in types.values())
     written = [
         {
