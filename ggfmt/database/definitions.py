@@ -7,8 +7,6 @@ from ggfmt.definitions.unknown_types import warn_of_unknown_types
 from ggfmt.model.table import STRING, Column, TableDef, join_name
 from ggfmt.model.type_names import type_of
 
-_OF_USERS = ("E", "C")  # categories of enums and rows, which are texts
-
 
 def table_definitions(url: str) -> dict[str, TableDef]:
     """Return the tables of all schemas, by full name. Raises: as `PostgreSQL`."""
@@ -17,7 +15,8 @@ def table_definitions(url: str) -> dict[str, TableDef]:
         columns: dict[str, list[Column]] = {}
         for each in database.catalog():
             if each.name is not None:
-                type = STRING if each.category in _OF_USERS else type_of(each.written or "", "postgres")
+                own = each.category in ("E", "C")  # enums and rows are texts
+                type = STRING if own else type_of(each.written or "", "postgres")
                 found = Column(each.name, type, not each.required)
                 columns.setdefault(join_name(each.schema, each.table), []).append(found)
         keys = database.primary_keys()

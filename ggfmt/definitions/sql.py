@@ -35,7 +35,7 @@ _TOKEN = re.compile(
 _MYSQL_TOKEN = re.compile(
     _TOKEN.pattern.replace("(?:[^']|'')*", r"(?:[^'\\]|''|\\.)*").replace("--", r"(?:--|\#)", 1), re.DOTALL | re.VERBOSE
 )
-_DIALECT = re.compile(r"^\s*(?:--+|#|/\*+|rem)\s*ggfmt:\s*dialect\s*=\s*(\w+)", re.IGNORECASE | re.MULTILINE)
+_DIALECT = re.compile(r"^[ \t]*(?:--+|#|/\*+|rem) *ggfmt: *dialect *= *(\w+)", re.IGNORECASE | re.MULTILINE)
 # What only one system writes: in comments of its tools, and in statements without comments and texts
 _DUMPS = (
     ("mysql", r"^-- (?:MySQL|MariaDB) dump\b"),
@@ -68,7 +68,6 @@ _AFTER_TYPE |= {"column_format", "srid", "masked", "encrypted", "encrypt", "hidd
 _AFTER_TYPE |= {"compact", "filestream", "index", "options", "implicitly", "reservable", "persistent", "family"}
 _AFTER_TYPE |= {"distkey", "sortkey", "autoincrement", "masking", "tag", "title", "format", "casespecific", "compress"}
 _CREATE_WORDS = ("create", "or", "replace", "editionable", "noneditionable")
-_OF_TIMES = ("time", "local")
 _MAX_WORDS = 12  # before the name of a table
 
 
@@ -295,7 +294,7 @@ def _type(tokens: Sequence[_Token], dialect: str, own: Mapping[str, SqlType]) ->
     """Return the type that tokens begin with. `own`: types that the file creates."""
     words = [*(token.word for token in tokens), ""]
     ends = (
-        words[at] in _AFTER_TYPE or (words[at] in ("with", "without") and words[at + 1] not in _OF_TIMES)
+        words[at] in _AFTER_TYPE or (words[at] in ("with", "without") and words[at + 1] not in ("time", "local"))
         for at in range(len(tokens))
     )
     end = next((at for at, is_end in enumerate(ends) if is_end), len(tokens))

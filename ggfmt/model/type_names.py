@@ -15,11 +15,11 @@ from ggfmt.model.table import Kind, SqlType
 
 UNSIGNED_DIGITS = 20  # of a number of 64 bits without a sign
 _MAX_DIGITS = 38  # of Oracle's `NUMBER(*,s)`
-_MAX_SHOWN = 60
 
-_NUMBERS = re.compile(r"\(((?:[^()']|'(?:[^'\\]|''|\\.)*')*)\)")
+_MAX_DIMENSIONS = 6  # of an array in PostgreSQL
+_NUMBERS = re.compile(r"\(((?:[^()']|'(?:[^'\\]|\\.)*')*)\)")
 _SIZE = re.compile(r"\s*(-? ?[0-9]{1,9}|\*)\s*(?:char|byte|octets|codeunits[0-9]+|[kmg])?\s*", re.IGNORECASE)
-_ARRAY = re.compile(r"\s*(?:\[\s*[0-9]*\s*\]|\barray)\s*$", re.IGNORECASE)
+_ARRAY = re.compile(r" ?(?:\[ ?[0-9]* ?\]|\barray)$", re.IGNORECASE)
 _SCHEMA = re.compile(r"^(?:pg_catalog|public|extensions|sys|sysibm|mdsys)\.")  # of types that come with a database
 _WORDS = r"(?:signed|ascii|unicode|compressed|binary)(?= |$)"  # of MySQL
 # What may follow a type, and does not change its values
@@ -53,12 +53,13 @@ def rules() -> dict[str, dict[str, TypeRule]]:
 def type_of(text: str, dialect: str, complete: bool = True) -> SqlType:
     """Return the type that a text means in a dialect. `complete`: sizes that the text lacks are those of the manual;
     records may leave out sizes that the column has."""
-    if dialect == "postgres" and (array := _ARRAY.search(text)):
+    text = " ".join(text.split())
+    if dialect == "postgres" and text.count("[") <= _MAX_DIMENSIONS and (array := _ARRAY.search(text)):
         item = type_of(text[: array.start()], dialect)
         return SqlType(Kind.STRING, item=item, unknown=item.unknown)
     found = _NUMBERS.search(text)
     sizes = [_size(part) for part in found[1].split(",")] if found else []
-    name = re.sub(r"\s*\.\s*", ".", " ".join(re.sub(r"[\"`\[\]]", "", _NUMBERS.sub(" ", text)).lower().split()))
+    name = re.sub(" ?[.] ?", ".", " ".join(re.sub('["`]', "", _NUMBERS.sub(" ", text)).lower().split()))
     unsigned = dialect == "mysql" and _UNSIGNED.search(name) is not None
     plain = _CLAUSES.sub("", _UNSIGNED.sub("", name) if unsigned else name)
     rule = rule_of(_SCHEMA.sub("", plain), dialect)
@@ -75,7 +76,7 @@ def rule_of(name: str, dialect: str) -> TypeRule | None:
 
 
 def unknown_type(text: str) -> SqlType:
-    return SqlType(Kind.STRING, unknown=re.sub(r"\s*([.,()])\s*", r"\1", text.strip())[:_MAX_SHOWN])
+    return SqlType(Kind.STRING, unknown=re.sub(" ?([.,()]) ?", r"\1", " ".join(text.split()))[:60])
 
 
 def _size(text: str) -> int | str | None:
@@ -88,7 +89,7 @@ def sized_type(
 ) -> SqlType:
     kind, facts = rule
     first, second = (*sizes, None, None)[:2]
-    number = first if isinstance(first, int) else None
+    number = first if isinstance(first, int) and first >= 0 else None
     digits = next((int(fact) for fact in facts if fact.isdecimal()), None)
     if kind is Kind.INTEGER:
         precision = int(facts[0][1:]) if facts[0].startswith("=") else UNSIGNED_DIGITS if digits == 64 else None
@@ -96,7 +97,7 @@ def sized_type(
             return SqlType(kind, precision=precision)
         return SqlType(kind, bits=digits if digits < 64 else None)
     if kind is Kind.DECIMAL:
-        return _decimal(first, second if isinstance(second, int) else None, facts, complete)
+        return _decimal("*" if first == "*" else number, second if isinstance(second, int) else None, facts, complete)
     if kind is Kind.FLOAT and facts:
         limit, by_default = int(facts[0].lstrip("=")), facts[0].startswith("=")
         is_single = by_default if number is None or second is not None else number <= limit

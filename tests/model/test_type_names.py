@@ -10,6 +10,8 @@ from typing import Any
 
 import pyarrow.parquet as parquet
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from places import SHARED_DATA
 from runs import content, write_lines
 
@@ -17,6 +19,7 @@ import ggfmt
 from ggfmt.columnar.typed import as_text
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.frames.column_types import column_type, type_name
+from ggfmt.model.table import Kind
 from ggfmt.model.type_names import rules, type_of
 
 LONG, WIDE = "9223372036854775807", "18446744073709551615"
@@ -250,3 +253,18 @@ def test_recorded_cases(tmp_path: Path) -> None:
     assert (row["R"], row["F"]) == ("123456789.123", "123456789.123")
     with pytest.raises(Abend, match="GG530"):
         ggfmt.consolidate(cases / "real-oracle.json", tmp_path / "float", key="ID", types={"S.T.R": "float"}, **given)
+
+
+@given(st.text(" ()[]',.\"`*-0123456789abcdeflnoprtuw\n\\", max_size=60), st.sampled_from(sorted(rules())))
+def test_any_text_is_a_type_or_unknown(text: str, dialect: str) -> None:
+    found = type_of(text, dialect)
+    column_type(found)
+    assert (found.length or 0) >= 0 and (found.precision or 0) >= 0
+    assert not found.unknown or found.kind is Kind.STRING
+
+
+@pytest.mark.parametrize(
+    "text", ["enum(" + "''" * 5000, "int" + " " * 100_000 + ")", "int" + "[]" * 5000, "x" + "(" * 5000]
+)
+def test_a_long_text_is_read_at_once(text: str) -> None:
+    assert all(type_of(text, dialect).unknown for dialect in rules())

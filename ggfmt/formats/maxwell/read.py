@@ -152,9 +152,8 @@ def _type(column: MaxwellColumn) -> SqlType:
     """The type of a column as its values are written: a BIT is a number, and texts without a charset are bytes."""
     if column.type.lower() == "bit":
         return SqlType(Kind.INTEGER)
-    type = sql_type(f"{column.type} unsigned" if column.signed is False else column.type)
-    if type.kind is Kind.STRING and column.charset == "binary":
-        return SqlType(Kind.BINARY, base64=True)
+    unsigned = " unsigned" if column.signed is False else ""
+    type = sql_type(f"{column.type}{unsigned}{f' charset {column.charset}' if column.charset else ''}")
     if type.kind in (Kind.TIME, Kind.TIMESTAMP) and column.length is not None:
         return SqlType(type.kind, scale=column.length)
     return type
