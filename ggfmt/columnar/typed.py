@@ -157,6 +157,7 @@ _SHORT: dict[pa.DataType, TextPattern] = {  # all of these are exact
     pa.float32(): TextPattern.SHORT_FLOAT,
     pa.float64(): TextPattern.SHORT_DOUBLE,
 }
+_FIRST_ODD = 1e22
 _EXACT = Context(prec=1200)  # no float has more digits
 
 
@@ -203,8 +204,10 @@ def _is_cut_number(text: str, value: float) -> bool:
     if not value or not number:
         return bool(number)
     digits = bytes(number.as_tuple().digits).rstrip(b"\0")
-    half = Decimal(5).scaleb(number.adjusted() - len(digits))
-    return abs(_EXACT.subtract(number, Decimal(value))) > half
+    unit = Decimal(1).scaleb(number.adjusted() - len(digits) + 1)
+    # Up to 18, Java rounds the last digit of some large numbers to the wrong side.
+    most = unit if "E" in text and abs(value) > _FIRST_ODD else unit / 2
+    return abs(_EXACT.subtract(number, Decimal(value))) > most
 
 
 def _dates(texts: pa.StringArray, type: pa.DataType) -> Typed:

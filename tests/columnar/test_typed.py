@@ -62,6 +62,13 @@ def test_other_digits_are_no_value_of_a_double(text: str) -> None:
     assert not is_value(text, DOUBLE)
 
 
+def test_what_older_javas_print_is_a_value() -> None:
+    """Recorded from `Float.toString` and `Double.toString` of Java 17."""
+    for text, type in (("4.0038053E25", SINGLE), ("3.7464019948129452E25", DOUBLE), ("2.6790402414904164E25", SINGLE)):
+        assert is_value(text, type)
+    assert not is_value("3.7464019948129454E25", DOUBLE)
+
+
 @given(st.floats(allow_nan=False, allow_infinity=False), st.integers(17, 60))
 def test_a_double_may_be_printed_with_any_digits(value: float, digits: int) -> None:
     assert is_value(repr(value), DOUBLE)
