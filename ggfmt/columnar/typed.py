@@ -153,11 +153,8 @@ def _decimal(text: str, type: DecimalType) -> Decimal | None:
     return Decimal((sign, digits, -type.scale))
 
 
-_SHORT: dict[pa.DataType, TextPattern] = {  # all of these are exact
-    pa.float32(): TextPattern.SHORT_FLOAT,
-    pa.float64(): TextPattern.SHORT_DOUBLE,
-}
-_FIRST_ODD = 1e22
+# By type, texts that are all exact
+_SHORT: dict[Any, TextPattern] = {pa.float32(): TextPattern.SHORT_FLOAT, pa.float64(): TextPattern.SHORT_DOUBLE}
 _EXACT = Context(prec=1200)  # no float has more digits
 
 
@@ -206,7 +203,7 @@ def _is_cut_number(text: str, value: float) -> bool:
     digits = bytes(number.as_tuple().digits).rstrip(b"\0")
     unit = Decimal(1).scaleb(number.adjusted() - len(digits) + 1)
     # Up to 18, Java rounds the last digit of some large numbers to the wrong side.
-    most = unit if "E" in text and abs(value) > _FIRST_ODD else unit / 2
+    most = unit if "E" in text and abs(value) > 1e22 else unit / 2
     return abs(_EXACT.subtract(number, Decimal(value))) > most
 
 

@@ -18,7 +18,7 @@ _MAX_DIGITS = 38  # of Oracle's `NUMBER(*,s)`
 
 _MAX_DIMENSIONS = 6  # of an array in PostgreSQL
 _NUMBERS = re.compile(r"\(((?:[^()']|'(?:[^'\\]|\\.)*')*)\)")
-_SIZE = re.compile(r"\s*(-? ?[0-9]{1,9}|\*)\s*(?:char|byte|octets|codeunits[0-9]+|[kmg])?\s*", re.IGNORECASE)
+_SIZE = re.compile(r"\s*(-? ?[0-9]{1,9})\s*(?:char|byte|octets|codeunits[0-9]+|[kmg])?\s*", re.IGNORECASE)
 _ARRAY = re.compile(r" ?(?:\[ ?[0-9]* ?\]|\barray)$", re.IGNORECASE)
 _SCHEMA = re.compile(r"^(?:pg_catalog|public|extensions|sys|sysibm|mdsys)\.")  # of types that come with a database
 _WORDS = r"(?:signed|ascii|unicode|compressed|binary)(?= |$)"  # of MySQL
@@ -79,42 +79,34 @@ def unknown_type(text: str) -> SqlType:
     return SqlType(Kind.STRING, unknown=re.sub(" ?([.,()]) ?", r"\1", " ".join(text.split()))[:60])
 
 
-def _size(text: str) -> int | str | None:
+def _size(text: str) -> int | None:
     found = _SIZE.fullmatch(text)
-    return None if found is None else found[1] if found[1] == "*" else int(found[1].replace(" ", ""))
+    return None if found is None else int(found[1].replace(" ", ""))
 
 
-def sized_type(
-    rule: TypeRule, sizes: Sequence[int | str | None], unsigned: bool = False, complete: bool = True
-) -> SqlType:
+def sized_type(rule: TypeRule, sizes: Sequence[int | None], unsigned: bool = False, complete: bool = True) -> SqlType:
     kind, facts = rule
-    first, second = (*sizes, None, None)[:2]
-    number = first if isinstance(first, int) and first >= 0 else None
+    number, scale = (*sizes, None, None)[:2]
+    number = None if number is not None and number < 0 else number
     digits = next((int(fact) for fact in facts if fact.isdecimal()), None)
     if kind is Kind.INTEGER:
         precision = int(facts[0][1:]) if facts[0].startswith("=") else UNSIGNED_DIGITS if digits == 64 else None
         if digits is None or unsigned:
             return SqlType(kind, precision=precision)
         return SqlType(kind, bits=digits if digits < 64 else None)
+    if kind is Kind.DECIMAL and not number and scale is None:
+        if "*" in facts:
+            return SqlType(Kind.NUMBER)
+        number, scale = map(int, facts) if complete and facts else (None, None)
+        return SqlType(kind, precision=number, scale=scale)
     if kind is Kind.DECIMAL:
-        return _decimal("*" if first == "*" else number, second if isinstance(second, int) else None, facts, complete)
+        return SqlType(kind, precision=number or _MAX_DIGITS, scale=scale or 0)
     if kind is Kind.FLOAT and facts:
         limit, by_default = int(facts[0].lstrip("=")), facts[0].startswith("=")
-        is_single = by_default if number is None or second is not None else number <= limit
+        is_single = by_default if number is None or scale is not None else number <= limit
         return SqlType(kind if is_single else Kind.DOUBLE)
     if kind is Kind.DATE:
         return SqlType(kind, timed="timed" in facts)
     if kind in (Kind.TIME, Kind.TIMESTAMP):
         return SqlType(kind, scale=digits if number is None else number, zoned="zoned" in facts)
     return SqlType(kind, length=number if "N" in facts else None)
-
-
-def _decimal(first: int | str | None, scale: int | None, facts: Sequence[str], complete: bool) -> SqlType:
-    if facts[:1] == ("*",) and scale is None and not isinstance(first, int):
-        return SqlType(Kind.NUMBER)
-    if first == "*":
-        return SqlType(Kind.DECIMAL, precision=_MAX_DIGITS, scale=scale or 0)
-    if not first:
-        precision, scale = map(int, facts) if complete and len(facts) == 2 else (None, None)
-        return SqlType(Kind.DECIMAL, precision=precision, scale=scale)
-    return SqlType(Kind.DECIMAL, precision=int(first), scale=scale or 0)
