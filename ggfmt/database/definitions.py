@@ -15,8 +15,8 @@ def table_definitions(url: str) -> dict[str, TableDef]:
         columns: dict[str, list[Column]] = {}
         for each in database.catalog():
             if each.name is not None:
-                own = each.category in ("E", "C")  # enums and rows are texts
-                type = STRING if own else type_of(each.written or "", "postgres")
+                is_text = each.category in ("E", "C")  # enums and rows
+                type = STRING if is_text else type_of(each.written or "", "postgres")
                 found = Column(each.name, type, not each.required)
                 columns.setdefault(join_name(each.schema, each.table), []).append(found)
         keys = database.primary_keys()

@@ -151,12 +151,13 @@ class SchemaChangeRecord(msgspec.Struct, gc=False):
 
 def described_tables(change: SchemaChangeRecord, options: DebeziumOptions) -> Iterator[TableDef]:
     """Yield the tables that a schema change creates or alters. Raises: RecordError for an invalid `id`."""
+    connector = bytes((change.source or {}).get("connector", ABSENT))
     for item in change.tableChanges or ():
         if item.type != "DROP" and item.table is not None and item.table.columns:
             columns = sorted(item.table.columns, key=lambda column: column.position or 0)
             yield TableDef(
                 _name(item.id, options),
-                tuple(Column(column.name, of_table_column(column), column.optional) for column in columns),
+                tuple(Column(column.name, of_table_column(column, connector), column.optional) for column in columns),
             ).with_keys(item.table.primaryKeyColumnNames or ())
 
 

@@ -22,6 +22,7 @@ from ggfmt.formats.debezium import ADAPTIVE, ADAPTIVE_TIME_MICROS, BASE64, CONNE
 from ggfmt.formats.debezium import values as values
 from ggfmt.formats.debezium.values import ValueDecoding
 from ggfmt.model.table import STRING, Column, Kind, SqlType
+from ggfmt.model.type_names import type_of
 
 SOURCE_TYPE, SOURCE_LENGTH, SOURCE_SCALE = (f"__debezium.source.column.{what}" for what in ("type", "length", "scale"))
 VARIABLE_DECIMAL = "io.debezium.data.VariableScaleDecimal"
@@ -53,12 +54,8 @@ _TEXTS = {
 # The kind of a column by its type in the database (`SOURCE_TYPE`), for texts and doubles.
 _PLAIN_KINDS = {
     **dict.fromkeys(("DECIMAL", "NUMERIC", "DEC", "MONEY", "SMALLMONEY"), Kind.DECIMAL),
-    **dict.fromkeys(("NUMBER",), Kind.NUMBER),
-    "DATE": Kind.DATE,
-    "TIME": Kind.TIME,
-    "TIMESTAMP": Kind.TIMESTAMP,
+    **{kind.name: kind for kind in (Kind.NUMBER, Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.INTERVAL)},
     "DATETIME": Kind.TIMESTAMP,
-    "INTERVAL": Kind.INTERVAL,
 }
 
 
@@ -233,8 +230,16 @@ class TableColumn(msgspec.Struct, gc=False):
     optional: bool = True
 
 
-def of_table_column(column: TableColumn) -> SqlType:
-    return _table_type(column.jdbcType, column.typeExpression or column.typeName or "", column.length, column.scale)
+# Dialects by connector in which the names of floats tell more than their numbers: `REAL` and Oracle's `FLOAT`
+_DIALECTS = {b'"mysql"': "mysql", b'"mariadb"': "mysql", b'"oracle"': "oracle"}
+
+
+def of_table_column(column: TableColumn, connector: bytes = b"") -> SqlType:
+    text = column.typeExpression or column.typeName or ""
+    type = _table_type(column.jdbcType, text, column.length, column.scale)
+    named = type_of(text, _DIALECTS[connector]) if connector in _DIALECTS else type
+    wider = type.kind in (Kind.FLOAT, Kind.DOUBLE) and named.kind in (Kind.DOUBLE, Kind.NUMBER)
+    return named if wider else type
 
 
 @lru_cache(maxsize=4096)

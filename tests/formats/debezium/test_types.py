@@ -554,6 +554,26 @@ def test_types_of_schema_changes(column: TableColumn, type: SqlType) -> None:
 
 
 @pytest.mark.parametrize(
+    ("connector", "jdbc", "text", "kind"),
+    [
+        ("mysql", 7, "REAL", Kind.DOUBLE), ("mariadb", 7, "REAL UNSIGNED", Kind.DOUBLE),
+        ("mysql", 6, "FLOAT", Kind.DOUBLE), ("oracle", 6, "FLOAT", Kind.NUMBER),
+        ("oracle", 100, "BINARY_FLOAT", Kind.STRING), ("oracle", 7, "REAL", Kind.NUMBER),
+        ("postgresql", 7, "float4", Kind.FLOAT), ("sqlserver", 7, "real", Kind.FLOAT), ("mysql", 7, "X", Kind.FLOAT),
+        ("mysql", 4, "REAL", Kind.INTEGER),
+    ],
+)  # fmt: skip
+def test_floats_of_schema_changes_are_as_wide_as_their_database_has_them(
+    connector: str, jdbc: int, text: str, kind: Kind
+) -> None:
+    table = {"columns": [{"name": "x", "jdbcType": jdbc, "typeName": text, "typeExpression": text}]}
+    change = {"type": "CREATE", "id": '"d"."t"', "table": table}
+    record = {"source": {"connector": connector, "ts_ms": 1}, "databaseName": "d", "ddl": "", "tableChanges": [change]}
+    (event,) = read(NAME, lines(record)).definitions
+    assert event.table.columns[0].type.kind is kind
+
+
+@pytest.mark.parametrize(
     ("jdbc", "text", "bits"),
     [(-6, "TINYINT", 16), (5, "smallint", 16), (4, "INT", 32), (4, "INT UNSIGNED", None), (-5, "BIGINT", None)],
 )
