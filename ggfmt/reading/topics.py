@@ -91,7 +91,7 @@ class SpooledInputs:
     limit  number of messages of each partition to read
     ends   where earlier runs have ended, by the name of a partition
     begun  the ranges of an interrupted run, which are read again, and no others
-    marks  by what the partitions of those runs are known again; None where nobody remembers partitions
+    marks  by what their partitions are known again; None without a checkpoint
     """
 
     held: ExitStack
