@@ -359,9 +359,7 @@ def test_a_stream_needs_a_format_before_there_is_a_file(tmp_path: Path) -> None:
 
 
 def read_all(spark: SparkSession, source: Path, sink: Path, state: Path) -> None:
-    stream = spark.readStream.format("ggfmt").option("settle", "0").load(str(source))
-    writer = stream.writeStream.format("parquet").option("checkpointLocation", str(state))
-    writer.trigger(availableNow=True).start(str(sink)).awaitTermination()
+    follow(spark, source, sink, state, "availableNow")
 
 
 def test_spark_reads_on_after_a_stop(spark: SparkSession, tmp_path: Path) -> None:
@@ -378,6 +376,61 @@ def test_spark_reads_on_after_a_stop(spark: SparkSession, tmp_path: Path) -> Non
     read_all(spark, source, sink, state)
     read_all(spark, source, sink, state)
     assert_once(spark, source, sink, 80)
+
+
+STEPS = {
+    "planning": ["state/offsets/0", "state/commits/0", "out/_spark_metadata/0", "out/*.parquet"],
+    "before the batch": ["state/commits/0", "out/_spark_metadata/0", "out/*.parquet"],
+    "in the batch": ["state/commits/0", "out/_spark_metadata/0"],
+    "before the commit log": ["state/commits/0"],
+    "after it": [],
+}
+
+
+@pytest.mark.parametrize(
+    ("step", "trigger"),
+    [
+        pytest.param(
+            step,
+            trigger,
+            marks=[] if (step, trigger) == ("before the commit log", "availableNow") else pytest.mark.long,
+            id=f"{step}, {trigger}",
+        )
+        for step in STEPS
+        for trigger in ("availableNow", "once", "processingTime")
+    ],
+)
+def test_a_stream_that_was_killed_has_every_operation_once(
+    step: str, trigger: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    """A kill leaves what Spark had written before: without the rest, a stream starts as after the kill."""
+    frames.register(spark)
+    source, sink, state = tmp_path / "in", tmp_path / "out", tmp_path / "state"
+    source.mkdir()
+    (source / "a.json").write_bytes(lines(*map(operation, range(1000))))
+    read_all(spark, source, sink, state)
+    for pattern in STEPS[step]:
+        found = list(tmp_path.glob(pattern))
+        assert found, pattern
+        for path in found:
+            path.unlink()
+            path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+    append(source / "a.json", lines(*map(operation, range(1000, 2000))))
+    (source / "b.json").write_bytes(lines(*map(operation, range(2000, 3000))))
+    for _ in range(2 if trigger == "once" else 1):  # which makes one batch: here the one that was cut off
+        follow(spark, source, sink, state, trigger)
+    assert_once(spark, source, sink, 3000)
+
+
+def follow(spark: SparkSession, source: Path, sink: Path, state: Path, trigger: str) -> None:
+    stream = spark.readStream.format("ggfmt").load(str(source))
+    writer = stream.writeStream.format("parquet").option("checkpointLocation", str(state))
+    if trigger == "processingTime":
+        query = writer.trigger(processingTime="100 milliseconds").start(str(sink))
+        query.processAllAvailable()
+        query.stop()
+    else:
+        writer.trigger(**{trigger: True}).start(str(sink)).awaitTermination()  # type: ignore[call-overload]
 
 
 def assert_once(spark: SparkSession, source: Path, sink: Path, count: int) -> None:
