@@ -39,9 +39,7 @@ from ggfmt.spark.features import STREAMS
 try:
     from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow as _AvailableNow
 except ImportError:  # before Spark 4.2, which has no such streams
-
-    class _AvailableNow:  # type: ignore[no-redef]
-        """Nothing."""
+    _AvailableNow = object  # type: ignore[assignment, misc]
 
 
 if TYPE_CHECKING:

@@ -130,7 +130,7 @@ class SpooledInputs:
         if self.begun is not None:
             numbers = [number for number in numbers if shown[number] in self.begun]
         id = "" if self.marks is None else topic_ids(cluster.settings, [name]).get(name, "")
-        marks = {number: Mark.parse((self.marks or {}).get(shown[number], "")) for number in numbers}
+        marks = {number: _mark_of((self.marks or {}).get(shown[number])) for number in numbers}
         bounds = cluster.bounds(name, numbers)
         ranges = wanted.ranges(cluster, name, bounds)
         problems = []
@@ -167,7 +167,8 @@ class SpooledInputs:
             source = _Values(part, partial(cluster.take, part), kind, self.limit, index)
             file = replace(spool.keep(source, shown[number], path), key_schema=source.key_schema)
             mark = replace(marks[number], id=id) if source.last is None else Mark.of(source.last, id)
-            files.append(replace(file, offsets=(start, end), messages=str(index), mark=mark.text))
+            text = msgspec.json.encode(mark).decode()
+            files.append(replace(file, offsets=(start, end), messages=str(index), mark=text))
         total = sum(end - start for start, end in ranges.values())
         where = visible(replace(wanted.address, topic=name).shown)
         log.info("%s: %s of %s", where, counted(total, "offset"), counted(len(ranges), "partition"))
@@ -176,6 +177,11 @@ class SpooledInputs:
         if kind.skipped:
             log.info("%s: skipped %s without a value", where, counted(kind.skipped, "message"))
         return files
+
+
+def _mark_of(text: str | None) -> Mark:
+    """Return the mark in a checkpoint; those of earlier versions have none."""
+    return msgspec.json.decode(text, type=Mark) if text else Mark()
 
 
 def partition_name(address: KafkaAddress, topic: str, number: int) -> str:

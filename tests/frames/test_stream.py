@@ -430,7 +430,7 @@ def follow(spark: SparkSession, source: Path, sink: Path, state: Path, trigger: 
         query.processAllAvailable()
         query.stop()
     else:
-        writer.trigger(**{trigger: True}).start(str(sink)).awaitTermination()  # type: ignore[call-overload]
+        writer.trigger(**{trigger: True}).start(str(sink)).awaitTermination()
 
 
 def assert_once(spark: SparkSession, source: Path, sink: Path, count: int) -> None:

@@ -269,12 +269,11 @@ class KafkaSink(MessageSink):
         plans = [
             TopicPlan(topic, known.get(topic, count), topics[topic], None, topic in missing) for topic in sorted(topics)
         ]
-        return self._with_limits(plans)
+        return self._with_limits(plans, [plan.topic for plan in plans if not plan.is_new])
 
-    def _with_limits(self, plans: Sequence[TopicPlan]) -> list[TopicPlan]:
+    def _with_limits(self, plans: Sequence[TopicPlan], there: Sequence[str]) -> list[TopicPlan]:
         """Return plans with `max.message.bytes` of the topics that are there, as far as the cluster says. Abend GG573
         if it would refuse a message."""
-        there = [plan.topic for plan in plans if not plan.is_new]
         found = topic_settings(self.client, there) if there else {}
         limits = {topic: int(text) for topic, own in found.items() if (text := own.get("max.message.bytes"))}
         for plan in plans:
@@ -336,9 +335,7 @@ class KafkaSink(MessageSink):
         new = {plan.topic: plan.partitions for plan in self.plans if plan.is_new}
         make_topics(self.client, new, -1 if self.request.create is None else self.request.create[1])
         if new:
-            plans = [replace(plan, is_new=False) for plan in self.plans]
-            made = {plan.topic: plan.limit for plan in self._with_limits(plans)}
-            self.plans = [replace(plan, limit=made[plan.topic]) for plan in self.plans]
+            self.plans = self._with_limits(self.plans, list(wanted))
         if self.is_continued:
             assert now is not None
             self.record = msgspec.structs.replace(now, session=uuid.uuid4().hex, owners=owners)
