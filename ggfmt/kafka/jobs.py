@@ -126,8 +126,8 @@ class Transactions:
             while len(self._producer) and not self._lines.has_failed_transaction:
                 self._producer.poll(0.1)  # `flush` raises what is no exception where a producer was fenced
                 if time.monotonic() > limit:
-                    message = f"Kafka: messages were not delivered in {TRANSACTION_SECONDS} seconds"
-                    raise Abend(Diagnostic("GG571", message, Span(file=self._shown)))
+                    reason = self._lines.reason or f"messages were not delivered in {TRANSACTION_SECONDS} seconds"
+                    raise Abend(kafka_error(TimeoutError(), self._shown, reason))
 
     def commit(self, records: Mapping[str, bytes]) -> None:
         """Commit the transaction, with these records of the job."""

@@ -271,8 +271,8 @@ def changed_topics(
     try:
         there = cluster.topics()
         for topic, begins in run.begins.items():
-            if topic not in there:
-                yield topic, "it was deleted", True
+            if len(there.get(topic, ())) < len(begins):
+                yield topic, "it was deleted", True  # and perhaps made again, with fewer partitions
                 continue
             records = {number: sent.get((topic, number), PartitionRecord(run.run, 0, "")) for number in there[topic]}
             bounds = cluster.bounds(topic, there[topic])

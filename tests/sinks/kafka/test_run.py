@@ -264,6 +264,17 @@ def test_an_interrupted_run_does_not_make_a_deleted_topic_again(
     assert f"{place.prefix}.S.A" not in ClientSettings(place.broker.brokers).topics()
 
 
+def test_a_topic_that_was_made_again_with_fewer_partitions(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+    given = changes(place.directory / "in.json", range(30))
+    place.send(given)
+    deleted(place, f"{place.prefix}.S.A")
+    place.broker.topic(1, f"{place.prefix}.S.A")
+    assert failed(lambda: place.send(given))[0] == "GG574"
+    place.send(changes(place.directory / "more.json", range(30, 40)), mode="append")
+    assert "it was deleted" in caplog.text
+    assert place.count("S.A") == 5
+
+
 def test_a_complete_run_knows_topics_that_were_made_again(
     place: Place, stop_after: Callable[[int], None], caplog: pytest.LogCaptureFixture
 ) -> None:
