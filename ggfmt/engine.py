@@ -248,6 +248,7 @@ def prepare(run: Run, sink: Sink[J, O, R], held: ExitStack, dry: bool = False) -
     spooled = SpooledInputs(held, request.topics, limit=DRY_RUN_MESSAGES if dry else None)
     if run.checkpoint is not None and any(map(is_kafka, request.inputs)):  # its records may be millions
         spooled.ends, spooled.begun = run.checkpoint.offsets(sink.unfinished)
+        spooled.marks = run.checkpoint.marks
     files = request.list(spooled)
     if run.checkpoint is not None:
         chosen = run.checkpoint.choose(files, request.settle, sink.unfinished)

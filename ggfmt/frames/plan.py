@@ -33,7 +33,7 @@ from ggfmt.reading.topics import NO_TOPIC_SETTINGS, SpooledInputs, TopicSettings
 # Options that are no properties of an input format, as Spark passes them to data sources.
 OPTIONS = (
     "path", "paths", "table", "ops", "inputFormat", "definitions", "splitSize", "maxRecord", "discover", "allowEmpty",
-    "settle",
+    "settle", "complete",
 )  # fmt: skip
 
 _MAX_NAMED = 9  # maximum number of tables in an error
@@ -42,7 +42,8 @@ _MAX_NAMED = 9  # maximum number of tables in an error
 @dataclass(frozen=True)
 class Request:
     """The request of a user. `options`: of the input format, in any case. `discover` None: infer tables if there are no
-    definitions. `settle`, for streams: a file is complete if nothing was written to it for so many seconds."""
+    definitions. For streams: if nothing was written for `settle` seconds to a file that is not read by lines, it is
+    complete; `complete`: every file is, as soon as it is there."""
 
     paths: tuple[str, ...]
     input_format: str = "auto"
@@ -55,6 +56,7 @@ class Request:
     discover: bool | None = None
     allow_empty: bool = False
     settle: float = 60.0
+    complete: bool = False
     topics: TopicSettings = NO_TOPIC_SETTINGS
 
     def __post_init__(self) -> None:
@@ -87,6 +89,7 @@ def parse_request(options: Mapping[str, str]) -> Request:
         None if own["discover"] is None else _flag("discover", own["discover"]),
         _flag("allowEmpty", own["allowEmpty"] or "false"),
         _seconds("settle", own["settle"] or "60"),
+        _flag("complete", own["complete"] or "false"),
     )
 
 

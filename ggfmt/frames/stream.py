@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -17,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
+from ggfmt.commit.store import FAILURES
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
-from ggfmt.formats.api.format import WriterSettings
-from ggfmt.formats.api.reading import Layout, Reader
+from ggfmt.formats.api.format import Projection, WriterSettings
+from ggfmt.formats.api.reading import Layout, Reader, Reject
 from ggfmt.frames.batches import record_batches
 from ggfmt.frames.plan import Plan, Request, frame_error, merge_tables
 from ggfmt.java.text import visible
@@ -34,6 +36,12 @@ from ggfmt.reading.runner import InProcess
 from ggfmt.reading.splits import Range, ReadJob, Split
 from ggfmt.spark.features import STREAMS
 
+try:
+    from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow as _AvailableNow
+except ImportError:  # before Spark 4.2, which has no such streams
+    _AvailableNow = object  # type: ignore[assignment, misc]
+
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -42,15 +50,17 @@ SPLIT_BYTES = 32 << 20
 Offset = dict[str, Any]
 
 # Files that grow while a stream reads them: how far each has been read, and whether it is still the same. A file of
-# lines counts up to its last line end. The rest after it, and a file of another layout or a compressed one, count once
-# nothing has been written for `settle` seconds; the file may not grow afterwards. A file is identified by its path, or
-# by its inode if its path is gone, because logs are renamed. Its first bytes and those before the reached place must
-# not change.
+# lines counts up to its last line end: half a line may look like a whole one. A file of another layout or a compressed
+# one counts once nothing has been written for `settle` seconds and it has its end; it may not grow afterwards. With
+# `complete`, all of a file counts at once. A file is identified by its path, or by its inode if its path is gone,
+# because logs are renamed. Its first bytes and those before the reached place must not change.
 
 log = logging.getLogger("ggfmt")
 
 END_BYTES = 4 << 10  # bytes at each end of the read part, for its checksum
 _TAIL_BYTES = 1 << 20  # the last line end is searched in these bytes first, and then in more
+_CUT = "GG301", "GG302", "GG313"  # the codes of a last record that is cut
+_NO_END = "%s: the last line or record has no end yet, and waits for it; if all files are complete, set `complete`"
 _CHANGED_HELP = "restore the file, or start the stream again with a new checkpoint; files may only grow, line by line"
 
 
@@ -67,13 +77,16 @@ class FileProgress:
 
 @dataclass(frozen=True)
 class FileFollower:
-    """Inspects files for a stream. `settle`: seconds without a write after which the whole file counts."""
+    """Inspects files for a stream. `settle`, `complete`: as of the request."""
 
     reader: type[Reader]
     source: WriterSettings
+    catalog: Catalog
     max_record: int
     settle: float
+    complete: bool
     seen: dict[str, tuple[object, ...]] = field(default_factory=dict)  # the state of files at their last inspection
+    without_end: dict[str, tuple[object, ...]] = field(default_factory=dict)  # settled files that are not whole
 
     def poll(self, files: Sequence[InputFile], before: Mapping[str, FileProgress]) -> dict[str, FileProgress]:
         """Return how far files can be read now, with all read before. Raises: Abend GG533 for a replaced file."""
@@ -81,10 +94,9 @@ class FileFollower:
         after = {path: known for path, known in before.items() if path not in renamed.values()}
         number = max((known.number for known in before.values()), default=-1)
         for file in files:
-            state = file.size, file.modified, file.inode
             path = file.location.address
             known = before[renamed[path]] if path in renamed else after.get(path)
-            if known is not None and path not in renamed and self.seen.get(path) != state:
+            if known is not None and path not in renamed and self.seen.get(path) != _state(file):
                 check(file, known)
             end, closed = self._end(file, known)
             if known is None and end:
@@ -93,21 +105,54 @@ class FileFollower:
             elif known is not None:
                 moved = end > known.end or closed
                 after[path] = replace(known, end=end, closed=closed, digest=digest(file, end)) if moved else known
-            self.seen[path] = state
+            self.seen[path] = _state(file)
         return after
 
     def _end(self, file: InputFile, known: FileProgress | None) -> tuple[int, bool]:
         if known is not None and known.closed:
             return known.end, False
         settled = file.modified is None or time.time_ns() - file.modified >= self.settle * 1_000_000_000
-        if file.compression is None and file.size:
-            layout = self.layout(file, file.size)
-            if layout.splittable:
-                start = 0 if known is None else known.end
-                end = _last_line_end(file, start, layout.delimiter or b"\n")
-                if end == file.size or not settled:
-                    return end, False
-        return (file.size, True) if settled else (0 if known is None else known.end, False)
+        start = 0 if known is None else known.end
+        layout = self.layout(file, file.size) if file.compression is None and file.size else None
+        if layout is not None and layout.splittable:
+            end = _last_line_end(file, start, layout.delimiter or b"\n")
+            if end == file.size or not self.complete:
+                if end < file.size and settled:
+                    self._wait(file)
+                return end, False
+        if self.complete:
+            return file.size, True
+        if settled and self.without_end.get(file.location.address) != _state(file):
+            if self._has_end(file, layout):
+                return file.size, True
+            self._wait(file)
+        return start, False
+
+    def _has_end(self, file: InputFile, layout: Layout | None) -> bool:
+        """Return whether a file that is not read by lines can be complete: a compressed one has all of its data, and
+        the last record its end. `layout` None: it is compressed."""
+        try:
+            with open_input(file) as stream:
+                if layout is None:
+                    while stream.read(_TAIL_BYTES):
+                        pass
+                    return True
+                last = deque(self.reader.chunks(stream, file.shown, 0, None, layout), 1)
+                stream.seek(max(0, file.size - END_BYTES))
+                tail = stream.read(END_BYTES)
+        except FAILURES:
+            return layout is not None  # a plain file has the error again when it is read
+        if layout.record_end or layout.array:
+            return tail.endswith(layout.record_end) if layout.record_end else tail.rstrip().endswith(b"]")
+        reader = self.reader(self.catalog, Projection(), self.source)
+        events = deque((event for chunk in last for event in reader.read(chunk)), 1)
+        return not any(isinstance(event, Reject) and event.diagnostic.code in _CUT for event in events)
+
+    def _wait(self, file: InputFile) -> None:
+        """Warn of a file that has no end although nothing is written to it, once for each state of the file."""
+        if self.without_end.get(file.location.address) != _state(file):
+            self.without_end[file.location.address] = _state(file)
+            log.warning(_NO_END, visible(file.shown))
 
     def layout(self, file: InputFile, size: int) -> Layout:
         with unreadable_stops(file.shown), open_input(file) as stream:
@@ -144,6 +189,10 @@ class FileFollower:
                 ranges.append(Range(item, place, min(size, known.end - place)))
                 place += size
         return ranges
+
+
+def _state(file: InputFile) -> tuple[object, ...]:
+    return file.size, file.modified, file.inode
 
 
 def _renamed(files: Sequence[InputFile], before: Mapping[str, FileProgress]) -> dict[str, str]:
@@ -236,7 +285,7 @@ class StreamPart(InputPartition):
     files: Mapping[int, FileProgress]
 
 
-class FrameStream(DataSourceStreamReader):
+class FrameStream(DataSourceStreamReader, _AvailableNow):
     """Reads a request as data arrive; `plan` is of the files at the start of the stream."""
 
     def __init__(self, request: Request, plan: Plan) -> None:
@@ -246,13 +295,23 @@ class FrameStream(DataSourceStreamReader):
         self._wanted = plan.wanted
         source = plan.job.source
         reader = reader_of(plan.job.input_format, source)
-        self._growth = FileFollower(reader, source, request.max_record, request.settle)
+        self._growth = FileFollower(
+            reader, source, plan.job.catalog, request.max_record, request.settle, request.complete
+        )
+        self._is_bounded = False
+        self._target: Offset | None = None
 
     def initialOffset(self) -> Offset:
         tables = [*self._job.catalog.current.values(), *(event.table for event in self._job.events)]
         return _offset({}, {table.full_name: table for table in tables} if not self._request.definitions else {})
 
+    def prepareForTriggerAvailableNow(self) -> None:
+        """Let the stream end with the files as they are now, or after the batch that a crash has left."""
+        self._is_bounded, self._target = True, None
+
     def latestOffset(self, start: Offset | None = None, limit: object = None) -> Offset:
+        if self._target is not None:
+            return self._target
         if start is None:
             raise frame_error(
                 "this version of Spark cannot read a stream of ggfmt", f"use Spark {STREAMS.need} or later"
@@ -262,7 +321,9 @@ class FrameStream(DataSourceStreamReader):
         tables = _tables(start)
         if ranges and self._request.runs_discovery:
             tables = self._discovered(ranges, tables)[1]
-        return _offset(end, tables)
+        found = _offset(end, tables)
+        self._target = found if self._is_bounded else None
+        return found
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         files = _files(end)

@@ -50,7 +50,8 @@ def parse_address(text: str) -> KafkaAddress:
         help = "write `kafka://HOST:9092`, or several brokers as `kafka://HOST:9092,HOST:9092`"
         raise UsageError(Diagnostic("GG571", "the address of Kafka has no valid broker", place, help))
     brokers = ",".join(host if re.search(r":[0-9]+$", host) else f"{host}:{_PORT}" for host in hosts)
-    return KafkaAddress(brokers, unquote(found[2]), tuple(parse_qsl(found[3] or "", keep_blank_values=True)))
+    query = (found[3] or "").replace("+", "%2B")  # it is no form: a time may have the zone `+05:30`
+    return KafkaAddress(brokers, unquote(found[2]), tuple(parse_qsl(query, keep_blank_values=True)))
 
 
 def parse_cluster(text: str) -> KafkaAddress:

@@ -47,15 +47,18 @@ _COMBINED = "Failed to create producer: "
 
 
 class LibraryLog:
-    """Takes the lines of librdkafka, which are for people who search for an error; keeps why a connection failed."""
+    """Takes the lines of librdkafka, which are for people who search for an error; keeps why a connection failed, and
+    whether a transaction has."""
 
     reason = ""
+    has_failed_transaction = False
 
     def log(self, level: int, form: str, facility: str, client: str, text: str) -> None:
         if log.isEnabledFor(logging.DEBUG):
             log.debug("%s", without_credentials(form % (facility, client, text)))
         if level >= (logging.INFO if facility == "FAIL" else logging.ERROR) and facility != "TXNERR":
             self.reason = _AROUND_REASON.sub("", text)
+        self.has_failed_transaction |= facility == "TXNERR"
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,8 +1,9 @@
-"""What a cluster says of itself: settings of topics and brokers, rules of access."""
+"""What a cluster says of itself: settings and ids of topics, settings of brokers, rules of access."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 
 from ggfmt.kafka.client import SECONDS, ClientSettings, kafka_errors_stop, library
 
@@ -10,6 +11,19 @@ from ggfmt.kafka.client import SECONDS, ClientSettings, kafka_errors_stop, libra
 def topic_settings(settings: ClientSettings, topics: Sequence[str]) -> dict[str, dict[str, str]]:
     """Return the settings of topics, such as `cleanup.policy` and `max.message.bytes`. Raises: Abend GG571."""
     return _describe(settings, "TOPIC", topics)
+
+
+def topic_ids(settings: ClientSettings, topics: Collection[str]) -> dict[str, str]:
+    """Return the ids of topics, which are others once a topic is made again. A broker before Kafka 2.8 has none."""
+    api = library("confluent_kafka")
+    found = {}
+    if topics:
+        admin = settings.admin()
+        answers = admin.describe_topics(api.TopicCollection(list(topics)), request_timeout=SECONDS)
+        for name, answer in answers.items():
+            with suppress(api.KafkaException):  # a topic that is missing, or a broker that is too old
+                found[name] = str(answer.result(2 * SECONDS).topic_id)
+    return {name: id for name, id in found.items() if id.strip("A")}  # in Base64: zero is none
 
 
 def broker_settings(settings: ClientSettings, broker: int) -> dict[str, str]:

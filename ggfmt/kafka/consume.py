@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.kafka.client import SECONDS, ClientSettings, kafka_errors_stop
+from ggfmt.kafka.cluster import topic_settings
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message
@@ -49,14 +51,39 @@ def _offsets(
     return {(place.topic, place.partition): place.offset for place in found}
 
 
+@dataclass(frozen=True)
+class Mark:
+    """By what a partition is known again: the id of its topic, and the last message that was read there or sent.
+
+    id         empty where the broker has none
+    offset     of the message; -1 for none
+    timestamp  that the message's producer has given; -1 for none
+    digest     of key and value
+    """
+
+    id: str = ""
+    offset: int = -1
+    timestamp: int = -1
+    digest: str = ""
+
+    @classmethod
+    def of(cls, message: Message, id: str = "") -> Mark:
+        from confluent_kafka import TIMESTAMP_CREATE_TIME
+
+        key, value = message.key() or b"", message.value() or b""
+        kind, time = message.timestamp()
+        digest = hashlib.blake2b(b"%d %b%b" % (len(key), key, value), digest_size=16).hexdigest()
+        return cls(id, message.offset() or 0, time if kind == TIMESTAMP_CREATE_TIME else -1, digest)
+
+
 class Cluster:
     """A connection to read from; `close` ends it. `name`: the same by whichever broker, once `topics` were read."""
 
     name = ""
 
-    def __init__(self, settings: ClientSettings) -> None:
+    def __init__(self, settings: ClientSettings, isolation: str = "read_committed") -> None:
         self.settings = settings
-        self._consumer = settings.consumer(fetch_wait_max_ms=_FETCH_MILLISECONDS)
+        self._consumer = settings.consumer(fetch_wait_max_ms=_FETCH_MILLISECONDS, isolation_level=isolation)
         self._assigned: object = None
 
     def close(self) -> None:
@@ -82,6 +109,27 @@ class Cluster:
         found = _offsets(self._consumer, pairs, milliseconds, self.settings.shown)
         places = {number: found[topic, number] for number in bounds}
         return {number: min(places[number], end) if places[number] >= 0 else end for number, (_, end) in bounds.items()}
+
+    def difference(self, topic: str, number: int, mark: Mark, id: str, bounds: tuple[int, int]) -> str | None:
+        """Return why a partition is not the one of a mark, in words; None if it is, or if nothing shows that.
+
+        The message of the mark is read where the broker has no ids. Retention or compaction may have removed it.
+        """
+        if mark.id and id:
+            return None if mark.id == id else f"its id was `{mark.id}`, and is `{id}`"
+        first, end = bounds
+        if mark.offset < first:
+            return None
+        if mark.offset >= end:
+            return f"partition {number} had a message at offset {mark.offset}, and ends at {end}"
+        shown = f"{self.settings.shown}/{topic}/{number}"
+        found = self.take(Partition(topic, number, mark.offset, mark.offset + 1, shown, mark.offset, batch=1))
+        times = {mark.timestamp, *(Mark.of(message).timestamp for message in found)} - {-1}
+        if found and Mark.of(found[0]).digest == mark.digest and len(times) < 2:
+            return None
+        if not found and "compact" in topic_settings(self.settings, [topic])[topic].get("cleanup.policy", ""):
+            return None
+        return f"partition {number} has not the message at offset {mark.offset} that it had"
 
     def take(self, part: Partition) -> list[Message]:
         """Return the next messages of a partition; none at the end of the range."""

@@ -23,9 +23,11 @@ from ggfmt.kafka.consume import Cluster, Partition, ends
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, KafkaException, Producer
+    from confluent_kafka import Message as KafkaMessage
 
 STATE_TOPIC = "ggfmt.state"
 STATE = STATE_TOPIC, 0  # its one partition
+OWN_TOPICS = {STATE_TOPIC, "__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"}
 TRANSACTION_SECONDS = 60  # after which the cluster ends the transaction of a producer that is gone
 ATOMIC_SECONDS = 900  # the most that clusters take by default
 _HIDDEN_SECONDS = 3.0  # that a transaction which is being committed may take
@@ -48,6 +50,7 @@ class Transactions:
     def __init__(self, settings: ClientSettings, id: str, seconds: int = TRANSACTION_SECONDS, **own: Any) -> None:
         self._shown = settings.shown
         self._open = False
+        self.delivered: dict[tuple[str, int], KafkaMessage] = {}  # the last one of each partition
         self._lines = LibraryLog()
         self._producer: Producer = settings.producer(
             logger=self._lines,
@@ -55,18 +58,19 @@ class Transactions:
             transaction_timeout_ms=seconds * 1000,
             queue_buffering_max_kbytes=_QUEUE_KILOBYTES,
             queue_buffering_max_messages=10_000_000,
-            delivery_report_only_error=True,
-            on_delivery=self._fail,
+            on_delivery=self._note,
             **own,
         )
         with self._errors():
             self._producer.init_transactions(SECONDS)
 
-    def _fail(self, error: KafkaError, message: object) -> None:
-        """Keep why a message was not delivered, of which the error of the transaction does not speak."""
+    def _note(self, error: KafkaError | None, message: KafkaMessage) -> None:
+        """Keep a message that was delivered, or why it was not, which the error of the transaction does not say."""
         from confluent_kafka import KafkaError
 
-        if error.code() not in (KafkaError._MSG_TIMED_OUT, KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT):
+        if error is None:
+            self.delivered[message.topic() or "", message.partition() or 0] = message
+        elif error.code() not in (KafkaError._MSG_TIMED_OUT, KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT):
             self._lines.reason = error.str()
 
     @contextmanager
@@ -116,11 +120,14 @@ class Transactions:
             producer.poll(0)
 
     def flush(self) -> None:
-        """Wait until the cluster has all messages of the transaction."""
+        """Wait until the cluster has all messages of the transaction. If it has failed, `commit` says why."""
+        limit = time.monotonic() + TRANSACTION_SECONDS
         with self._errors():
-            if self._producer.flush(TRANSACTION_SECONDS):
-                message = f"Kafka: messages were not delivered in {TRANSACTION_SECONDS} seconds"
-                raise Abend(Diagnostic("GG571", message, Span(file=self._shown)))
+            while len(self._producer) and not self._lines.has_failed_transaction:
+                self._producer.poll(0.1)  # `flush` raises what is no exception where a producer was fenced
+                if time.monotonic() > limit:
+                    reason = self._lines.reason or f"messages were not delivered in {TRANSACTION_SECONDS} seconds"
+                    raise Abend(kafka_error(TimeoutError(), self._shown, reason))
 
     def commit(self, records: Mapping[str, bytes]) -> None:
         """Commit the transaction, with these records of the job."""

@@ -64,8 +64,8 @@ def warn_rejected_files_are_done() -> None:
 
 class ProcessedInput(msgspec.Struct, frozen=True, array_like=True):
     """An input as a run has read it, or as a later run has recognized it. The members from `lines` on are missing in
-    records of version 1. Of a partition of a topic: its address as `path`, its first offset as `start`, and its end as
-    `size`.
+    records of version 1. Of a partition of a topic: its address as `path`, its first offset as `start`, its end as
+    `size`, and by what it is known again as `lines`.
 
     unpacked  size and checksum of the decompressed content of a compressed file; `UNMEASURED` of a large one
     """
@@ -477,6 +477,7 @@ class Checkpoint(Participant):
 
     def __init__(self, root: Location, selection: TableSelection = ALL_TABLES) -> None:
         super().__init__(root)
+        self.marks: dict[str, str] = {}
         self._selection = selection
         self._renewed: list[ProcessedInput] = []
         self._seen: list[ProcessedInput] = []
@@ -558,14 +559,15 @@ class Checkpoint(Participant):
 
     def offsets(self, only: Sequence[Any] | None) -> tuple[dict[str, int], dict[str, tuple[int, int]] | None]:
         """Return where committed runs have ended, by partition; and the ranges of a run that was cut off, if `only` has
-        its records."""
+        its records. Sets `marks`: by what partitions are known again, those of that run or else of the last one."""
         ends: dict[str, int] = {}
         for _, record in self._records():
-            if record.offsets is not None:
-                ends[record.path] = max(record.size, ends.get(record.path, 0))
+            if record.offsets is not None and record.size >= ends.get(record.path, 0):
+                ends[record.path], self.marks[record.path] = record.size, record.lines
         if only is None:
             return ends, None
         records = [msgspec.convert(record, ProcessedInput) for record in only]
+        self.marks |= {record.path: record.lines for record in records if record.offsets is not None}
         return ends, {record.path: record.offsets for record in records if record.offsets is not None}
 
     def _begun(self, files: Sequence[InputFile], only: Sequence[Any], topics: Sequence[InputFile]) -> list[InputFile]:
@@ -660,7 +662,7 @@ def _in_order(files: Sequence[InputFile]) -> list[InputFile]:
 def _seen(item: PlannedInput) -> ProcessedInput | Diagnostic:
     if item.file.offsets is not None:
         path, (start, end) = item.file.shown, item.file.offsets
-        return ProcessedInput(path, end, None, None, path, False, start=start, version=_VERSION)
+        return ProcessedInput(path, end, None, None, path, False, item.file.mark, start, version=_VERSION)
     content = examine(item.file)
     if isinstance(content, Diagnostic):
         return content

@@ -131,6 +131,7 @@ class InputFile:
     listing: Listing | None = None  # which has shown it
     offsets: tuple[int, int] | None = None  # the range of its messages, if they come from a partition of a topic
     messages: str | None = None  # the file with their places, if they are the values alone
+    mark: str = ""  # by what the partition is known again
     kept: bytes | None = field(default=None, compare=False, repr=False)  # all of it as stored, so that none opens it
 
     @property

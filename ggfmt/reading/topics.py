@@ -35,7 +35,8 @@ from ggfmt.formats.dts.files import with_length
 from ggfmt.formats.json.files import find_layout, record_spans
 from ggfmt.java.text import visible
 from ggfmt.kafka.address import KafkaAddress, is_kafka, parse_address
-from ggfmt.kafka.consume import Cluster, Partition, lost_messages
+from ggfmt.kafka.cluster import topic_ids
+from ggfmt.kafka.consume import Cluster, Mark, Partition, lost_messages
 from ggfmt.kafka.jobs import STATE_TOPIC
 from ggfmt.reading.files import InputFile
 from ggfmt.reading.recognition import reader_of
@@ -90,6 +91,7 @@ class SpooledInputs:
     limit  number of messages of each partition to read
     ends   where earlier runs have ended, by the name of a partition
     begun  the ranges of an interrupted run, which are read again, and no others
+    marks  by what their partitions are known again; None without a checkpoint
     """
 
     held: ExitStack
@@ -99,6 +101,7 @@ class SpooledInputs:
     limit: int | None = None
     ends: Mapping[str, int] = field(default_factory=dict)
     begun: Mapping[str, Offsets] | None = None
+    marks: Mapping[str, str] | None = None
     _taken: set[tuple[str, str]] = field(default_factory=set)
 
     def takes(self, given: str) -> bool:
@@ -126,6 +129,8 @@ class SpooledInputs:
         shown = {number: partition_name(wanted.address, name, number) for number in numbers}
         if self.begun is not None:
             numbers = [number for number in numbers if shown[number] in self.begun]
+        id = "" if self.marks is None else topic_ids(cluster.settings, [name]).get(name, "")
+        marks = {number: _mark_of((self.marks or {}).get(shown[number])) for number in numbers}
         bounds = cluster.bounds(name, numbers)
         ranges = wanted.ranges(cluster, name, bounds)
         problems = []
@@ -146,6 +151,8 @@ class SpooledInputs:
             elif known is not None:
                 ranges[number] = known, max(known, ranges[number][1])
             problem = _range_problem(shown[number], ranges[number][0], first, end)
+            if problem is None and (difference := cluster.difference(name, number, marks[number], id, (first, end))):
+                problem = _other_topic(shown[number], f"the topic is not the one of the checkpoint: {difference}")
             problems += [] if problem is None else [problem]
         if problems:
             raise UsageError(*problems)
@@ -159,7 +166,9 @@ class SpooledInputs:
             index = path.with_name(f"{path.name}.messages")
             source = _Values(part, partial(cluster.take, part), kind, self.limit, index)
             file = replace(spool.keep(source, shown[number], path), key_schema=source.key_schema)
-            files.append(replace(file, offsets=(start, end), messages=str(index)))
+            mark = replace(marks[number], id=id) if source.last is None else Mark.of(source.last, id)
+            text = msgspec.json.encode(mark).decode()
+            files.append(replace(file, offsets=(start, end), messages=str(index), mark=text))
         total = sum(end - start for start, end in ranges.values())
         where = visible(replace(wanted.address, topic=name).shown)
         log.info("%s: %s of %s", where, counted(total, "offset"), counted(len(ranges), "partition"))
@@ -170,6 +179,11 @@ class SpooledInputs:
         return files
 
 
+def _mark_of(text: str | None) -> Mark:
+    """Return the mark in a checkpoint; those of earlier versions have none."""
+    return msgspec.json.decode(text, type=Mark) if text else Mark()
+
+
 def partition_name(address: KafkaAddress, topic: str, number: int) -> str:
     return f"{replace(address, topic=topic).shown}/{number}"
 
@@ -178,10 +192,13 @@ def _range_problem(shown: str, start: int, first: int, end: int) -> Diagnostic |
     if start < first:
         return lost_messages(shown, start, first)
     if start > end:
-        message = f"offset {start} is after the end of the partition, {end}"
-        help = "is this another topic of that name? Read it from its beginning, with a new `--checkpoint` or none"
-        return Diagnostic("GG579", message, Span(file=shown), help)
+        return _other_topic(shown, f"offset {start} is after the end of the partition, {end}")
     return None
+
+
+def _other_topic(shown: str, message: str) -> Diagnostic:
+    help = "is this another topic of that name? Read it from its beginning, with a new `--checkpoint` or none"
+    return Diagnostic("GG579", message, Span(file=shown), help)
 
 
 # Ranges
@@ -266,7 +283,8 @@ def _point(address: KafkaAddress, option: str, text: str) -> int | datetime | st
         if re.fullmatch(r"[0-9]{1,18}", text):
             number = int(text)
             return number if number < _FIRST_TIME else datetime.fromtimestamp(number / 1000, timezone.utc)
-        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+        spaced = re.sub(r"^([0-9]{4}-[0-9]{2}-[0-9]{2})\+", r"\1 ", text)  # as forms write a space
+        moment = datetime.fromisoformat(spaced.replace("Z", "+00:00"))
         return moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone.utc)
     except ValueError:
         help = "give an offset, `beginning`, `end`, or a time such as `2026-01-31T18:30:51`, which is in UTC"
@@ -361,6 +379,7 @@ class _Values:
     limit: int | None
     index: Path  # of the file with the places of values that follow each other
     size: int = 0
+    last: Any = None  # the last message
     _heads: set[bytes] = field(default_factory=set)  # of keys beside values in the wire format
 
     @property
@@ -378,7 +397,9 @@ class _Values:
 
     def _next(self) -> list[Any]:
         if self.limit is None:
-            return self.take()
+            messages = self.take()
+            self.last = messages[-1] if messages else self.last
+            return messages
         messages = self.take()[: self.limit] if self.limit > 0 else []
         self.limit -= len(messages)
         return messages

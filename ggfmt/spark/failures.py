@@ -23,10 +23,19 @@ _FATAL: Sequence[re.Pattern[str]] = (
     re.compile(r"^((?!WARNING|#|Error occurred during initialization).*\S.*)"),
 )
 
+# What a driver logs once the cluster has ended its application. Null pointers and stopped contexts follow from it.
+_ENDED_APPLICATION = re.compile(
+    r"(?:Application has been killed\. Reason: |(?=Y(?:ARN|arn) application has (?:exited|already ended)))(.+)"
+)
+
 _MEMORY = "give more memory, for example `--spark-conf spark.driver.memory=2g`"
 _PYTHON = "set PYSPARK_PYTHON to a Python that every worker has"
 _SPLITS = "or a smaller `--split-size`"
 _REMEDIES: Sequence[tuple[str, str]] = (
+    (
+        r"removed our application|Y(?:ARN|arn) application",
+        "executors do not start, or end at once: see their logs on the workers, and the page of the cluster",
+    ),
     (
         r"maxResultSize",
         "give `--spark-conf spark.driver.maxResultSize=4g` and a `spark.driver.memory` above it, or, for fewer tasks, "
@@ -63,13 +72,16 @@ _REMEDIES: Sequence[tuple[str, str]] = (
 def spark_error(
     code: str, headline: str, reason: str, log_file: Path | None, full: str = "", *, adopted: bool = False
 ) -> Abend:
-    """Return the error for a failure of Spark: cause, help, and where to read more. If the Spark is `adopted`, the help
+    """Return the error for a failure of Spark: cause, help, and where to read more. The cause is the `reason`, or what
+    the log says of the cluster, which has ended the application. If the Spark is `adopted`, the help
     names its owner. At level DEBUG, ggfmt's own log has the `full` text and the end of Spark's log."""
     if full:
         log.debug("%s", without_credentials(full.rstrip()))
     if log_file is not None:
-        for line in _lines(log_file)[-_MAX_LOG_LINES:]:
+        lines = _lines(log_file)
+        for line in lines[-_MAX_LOG_LINES:]:
             log.debug("spark: %s", without_credentials(line))
+        reason = next((clause(found[1]) for line in lines if (found := _ENDED_APPLICATION.search(line))), reason)
     remedy = next((remedy for pattern, remedy in _REMEDIES if re.search(pattern, reason)), None)
     if remedy is not None and adopted:
         remedy = remedy.replace("--spark-conf ", "")

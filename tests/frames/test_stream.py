@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
+import lzma
 import os
 import random
 import signal
@@ -11,13 +13,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
 from places import SUPPORT
+from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 from runs import metadata, operation
 
 from ggfmt import frames
@@ -140,11 +143,103 @@ def test_what_cannot_be_cut_counts_when_it_is_complete(tmp_path: Path) -> None:
     for path in (packed, pretty, open_line):
         os.utime(path, (long_ago, long_ago))
     stream.restart()
-    assert ids(stream.step()) == [6, 1, 2, 3, 4]  # by the numbers of their files
+    assert ids(stream.step()) == [1, 2, 3, 4]
     assert stream.step() == []
     append(open_line, b"\n" + lines(operation(7)))
-    with pytest.raises(Abend, match=r"c.json: error\[GG533\] the file was complete"):
+    assert ids(stream.step()) == [6, 7]
+    append(pretty, b"\n" + lines(operation(8)))
+    with pytest.raises(Abend, match=r"b.json: error\[GG533\] the file was complete"):
         stream.step()
+
+
+LINE = b"I|GG.T|2026-01-01 10:00:00.000000|2026-01-01T10:00:00.000000|%05d|%d|25000\n"
+ROWS = [{"ID": "1", "AMT": "25000"}, {"ID": "2", "AMT": "25000"}]
+TEXT = {"inputFormat": "delimitedtext", "fieldDelimiter": "|"}
+
+
+def record(number: int) -> dict[str, Any]:
+    return {**operation(number, "GG.T"), "after": {"ID": str(number), "AMT": "25000"}}
+
+
+@pytest.fixture
+def definitions(tmp_path: Path) -> dict[str, str]:
+    path = tmp_path / "definitions.sql"
+    path.write_text("CREATE TABLE GG.T (ID NUMBER(9), AMT NUMBER(9), PRIMARY KEY (ID));")
+    return {"definitions": str(path)}
+
+
+@pytest.mark.parametrize(
+    ("options", "data"),
+    [
+        (TEXT, LINE % (1, 1) + LINE % (2, 2)),
+        ({**TEXT, "encoding": "UTF-16LE"}, (LINE % (1, 1) + LINE % (2, 2)).decode().encode("UTF-16LE")),
+        ({}, lines(record(1), record(2))),
+        ({}, json.dumps(record(1), indent=1).encode()),
+        ({}, b"[\n" + lines(record(1))[:-1] + b",\n" + lines(record(2)) + b"]"),
+    ],
+    ids=["delimited text", "UTF-16", "JSON lines", "JSON", "array"],
+)
+def test_nothing_that_is_half_written_counts_however_long_it_waits(
+    options: dict[str, str], data: bytes, definitions: dict[str, str], tmp_path: Path
+) -> None:
+    """Each place where a writer may pause, with a `settle` of 0: no row has a part of a value, and none is lost."""
+    source = tmp_path / "in"
+    source.mkdir()
+    stream = Driven(source, **options, **definitions)
+    start, count = stream.at, data.replace(b"\0", b"").count(b"25000")
+    for cut in range(1, len(data), 3):
+        path = source / "a.txt"
+        path.write_bytes(data[:cut])
+        end = json.dumps(stream.reader.latestOffset(json.loads(start)))
+        rows = stream.between(start, end)
+        path.write_bytes(data)
+        rows += stream.between(end, json.dumps(stream.reader.latestOffset(json.loads(end))))
+        assert [row["after"] for row in rows] == ROWS[:count], cut
+        path.unlink()
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress], ids=["gz", "bz2", "xz"])
+def test_a_compressed_file_counts_once_all_of_it_is_there(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    name = {gzip.compress: "gz", bz2.compress: "bz2"}.get(pack, "xz")
+    data, path = pack(lines(operation(1), operation(2))), tmp_path / f"a.json.{name}"
+    stream = Driven(tmp_path)
+    for cut in (1, len(data) // 2, len(data) - 1):
+        path.write_bytes(data[:cut])
+        assert stream.reader.latestOffset(json.loads(stream.at))["files"] == {}
+    path.write_bytes(data)
+    assert ids(stream.step()) == [1, 2]
+
+
+def test_files_that_are_complete_count_to_their_ends(definitions: dict[str, str], tmp_path: Path) -> None:
+    source = tmp_path / "in"
+    source.mkdir()
+    (source / "a.txt").write_bytes(LINE % (1, 1) + (LINE % (2, 2))[:-1])
+    stream = Driven(source, **TEXT, **definitions, complete="true", settle="3600")
+    assert [row["after"] for row in stream.step()] == ROWS
+    (source / "b.txt.gz").write_bytes(gzip.compress(LINE % (3, 3)))
+    assert [row["after"]["ID"] for row in stream.step()] == ["3"]
+    append(source / "a.txt", b"0\n")
+    with pytest.raises(Abend, match=r"a.txt: error\[GG533\] the file was complete"):
+        stream.step()
+
+
+def test_a_bounded_stream_ends_with_what_is_there_after_the_batch_of_a_crash(tmp_path: Path) -> None:
+    """As Spark drives a stream with `availableNow`: until the end of a batch is its start."""
+    path = tmp_path / "a.json"
+    path.write_bytes(lines(*map(operation, range(10))))
+    stream = Driven(tmp_path)
+    planned = json.dumps(stream.reader.latestOffset(json.loads(stream.at)))
+    append(path, lines(*map(operation, range(10, 30))))  # after the crash
+    stream.restart()
+    assert isinstance(stream.reader, SupportsTriggerAvailableNow)
+    stream.reader.prepareForTriggerAvailableNow()
+    assert ids(stream.between(stream.at, planned)) == list(range(10))
+    end = json.dumps(stream.reader.latestOffset(json.loads(planned)))
+    assert ids(stream.between(planned, end)) == list(range(10, 30))
+    append(path, lines(operation(30)))
+    assert json.dumps(stream.reader.latestOffset(json.loads(end))) == end
+    stream.reader.prepareForTriggerAvailableNow()
+    assert json.dumps(stream.reader.latestOffset(json.loads(end))) != end
 
 
 @pytest.mark.example("GG533")
@@ -264,9 +359,7 @@ def test_a_stream_needs_a_format_before_there_is_a_file(tmp_path: Path) -> None:
 
 
 def read_all(spark: SparkSession, source: Path, sink: Path, state: Path) -> None:
-    stream = spark.readStream.format("ggfmt").option("settle", "0").load(str(source))
-    writer = stream.writeStream.format("parquet").option("checkpointLocation", str(state))
-    writer.trigger(availableNow=True).start(str(sink)).awaitTermination()
+    follow(spark, source, sink, state, "availableNow")
 
 
 def test_spark_reads_on_after_a_stop(spark: SparkSession, tmp_path: Path) -> None:
@@ -283,6 +376,61 @@ def test_spark_reads_on_after_a_stop(spark: SparkSession, tmp_path: Path) -> Non
     read_all(spark, source, sink, state)
     read_all(spark, source, sink, state)
     assert_once(spark, source, sink, 80)
+
+
+STEPS = {
+    "planning": ["state/offsets/0", "state/commits/0", "out/_spark_metadata/0", "out/*.parquet"],
+    "before the batch": ["state/commits/0", "out/_spark_metadata/0", "out/*.parquet"],
+    "in the batch": ["state/commits/0", "out/_spark_metadata/0"],
+    "before the commit log": ["state/commits/0"],
+    "after it": [],
+}
+
+
+@pytest.mark.parametrize(
+    ("step", "trigger"),
+    [
+        pytest.param(
+            step,
+            trigger,
+            marks=[] if (step, trigger) == ("before the commit log", "availableNow") else pytest.mark.long,
+            id=f"{step}, {trigger}",
+        )
+        for step in STEPS
+        for trigger in ("availableNow", "once", "processingTime")
+    ],
+)
+def test_a_stream_that_was_killed_has_every_operation_once(
+    step: str, trigger: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    """A kill leaves what Spark had written before: without the rest, a stream starts as after the kill."""
+    frames.register(spark)
+    source, sink, state = tmp_path / "in", tmp_path / "out", tmp_path / "state"
+    source.mkdir()
+    (source / "a.json").write_bytes(lines(*map(operation, range(1000))))
+    read_all(spark, source, sink, state)
+    for pattern in STEPS[step]:
+        found = list(tmp_path.glob(pattern))
+        assert found, pattern
+        for path in found:
+            path.unlink()
+            path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+    append(source / "a.json", lines(*map(operation, range(1000, 2000))))
+    (source / "b.json").write_bytes(lines(*map(operation, range(2000, 3000))))
+    for _ in range(2 if trigger == "once" else 1):  # which makes one batch: here the one that was cut off
+        follow(spark, source, sink, state, trigger)
+    assert_once(spark, source, sink, 3000)
+
+
+def follow(spark: SparkSession, source: Path, sink: Path, state: Path, trigger: str) -> None:
+    stream = spark.readStream.format("ggfmt").load(str(source))
+    writer = stream.writeStream.format("parquet").option("checkpointLocation", str(state))
+    if trigger == "processingTime":
+        query = writer.trigger(processingTime="100 milliseconds").start(str(sink))
+        query.processAllAvailable()
+        query.stop()
+    else:
+        writer.trigger(**{trigger: True}).start(str(sink)).awaitTermination()
 
 
 def assert_once(spark: SparkSession, source: Path, sink: Path, count: int) -> None:

@@ -12,10 +12,13 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from confluent_kafka import KafkaException, TopicCollection, Uuid
 from kafka_broker import KafkaBroker, kafka_broker
 from spark_cluster import closed_port
 
@@ -23,7 +26,7 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError
 from ggfmt.kafka import client
 from ggfmt.kafka.address import parse_address
 from ggfmt.kafka.client import ClientSettings, kafka_errors_stop
-from ggfmt.kafka.cluster import access_rules, topic_settings
+from ggfmt.kafka.cluster import access_rules, topic_ids, topic_settings
 from ggfmt.kafka.jobs import Transactions
 
 __all__ = ["kafka_broker"]
@@ -200,3 +203,25 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "confluent_kafka", None)
     with pytest.raises(UsageError, match=r"GG571.*ggfmt\[kafka\]"):
         ClientSettings("broker:9092").producer()
+
+
+class Described:
+    """An admin client of a cluster with ids: of two topics, of which one was made before topics had ids."""
+
+    def describe_topics(self, names: TopicCollection, **own: object) -> dict[str, Future[SimpleNamespace]]:
+        answers: dict[str, Future[SimpleNamespace]] = {}
+        for name, id in (("a", Uuid(1, 2)), ("old", Uuid(0, 0)), ("none", None)):
+            answers[name] = Future()
+            if id is None:
+                answers[name].set_exception(KafkaException("unknown topic"))
+            else:
+                answers[name].set_result(SimpleNamespace(topic_id=id))
+        return answers
+
+
+def test_the_ids_of_topics(kafka_broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = ClientSettings(kafka_broker.brokers)
+    assert topic_ids(settings, [kafka_broker.topic(1), "none"]) == {}  # this broker has none
+    monkeypatch.setattr(ClientSettings, "admin", lambda self: Described())
+    assert topic_ids(settings, ["a", "old", "none"]) == {"a": str(Uuid(1, 2))}
+    assert topic_ids(settings, []) == {}

@@ -9,9 +9,10 @@ import json
 import os
 import time
 from codecs import BOM_UTF8
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from datetime import datetime, timedelta, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -497,6 +498,89 @@ def test_a_topic_that_was_made_again_is_an_error(kafka_broker: KafkaBroker, tmp_
     assert "another topic of that name" in str(caught.value)
 
 
+def made_again(broker: KafkaBroker, topic: str, partitions: int = 1, config: dict[str, str] | None = None) -> None:
+    from confluent_kafka.admin import AdminClient
+
+    admin = AdminClient({"bootstrap.servers": broker.brokers})
+    admin.delete_topics([topic])[topic].result(20)
+    broker.topic(partitions, topic, config)
+
+
+@pytest.mark.parametrize("numbers", [range(20, 40), [0, 1, 2, 3, 4, 5, 6, 7]], ids=["other values", "equal values"])
+def test_a_topic_that_was_made_again_with_more_messages_is_not_taken_for_the_one_that_was_read(
+    numbers: Sequence[int], kafka_broker: KafkaBroker, tmp_path: Path
+) -> None:
+    topic = filled(kafka_broker)
+    seen: Any = {"checkpoint": str(tmp_path / "seen")}
+    read_again = partial(run_ggfmt, [address_of(kafka_broker, topic)], tmp_path / "out", *JSON_LINES, **seen)
+    read_again()
+    read_again()  # nothing new; the topic is known again
+    made_again(kafka_broker, topic)
+    kafka_broker.send(topic, [(None, value(number)) for number in numbers])
+    for _ in range(2):
+        with pytest.raises(UsageError) as caught:
+            read_again()
+        (found,) = caught.value.diagnostics
+        assert (found.code, found.span.file) == ("GG579", f"{kafka_broker.address}/{topic}/0")
+        assert "is not the one of the checkpoint" in found.message
+        assert found.help is not None
+        assert "new `--checkpoint`" in found.help
+    assert ids(tmp_path / "out") == list(range(6))
+
+
+def test_the_id_of_a_topic_that_was_made_again(
+    kafka_broker: KafkaBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with brokers that have ids; messages are not compared then, so that retention and compaction are harmless."""
+    from ggfmt.reading import topics
+
+    topic = filled(kafka_broker)
+    known = {topic: "Tt5vZkNGSfaVO8mtdpGLaA"}
+    monkeypatch.setattr(topics, "topic_ids", lambda settings, names: known)
+    seen: Any = {"checkpoint": str(tmp_path / "seen")}
+    read_again = partial(run_ggfmt, [address_of(kafka_broker, topic)], tmp_path / "out", *JSON_LINES, **seen)
+    read_again()
+    kafka_broker.send(topic, [(None, value(6))])
+    read_again()
+    known[topic] = "another"
+    with pytest.raises(UsageError, match=r"GG579.*its id was `Tt5vZkNGSfaVO8mtdpGLaA`, and is `another`"):
+        read_again()
+    known.clear()  # a broker without ids: the message decides
+    kafka_broker.send(topic, [(None, value(7))])
+    read_again()
+    assert ids(tmp_path / "out") == list(range(8))
+
+
+def test_messages_that_a_topic_no_longer_keeps_do_not_matter_once_they_were_read(
+    kafka_broker: KafkaBroker, tmp_path: Path
+) -> None:
+    from confluent_kafka import TopicPartition
+    from confluent_kafka.admin import AdminClient
+
+    topic = filled(kafka_broker)
+    seen: Any = {"checkpoint": str(tmp_path / "seen")}
+    run_ggfmt([address_of(kafka_broker, topic)], tmp_path / "out", *JSON_LINES, **seen)
+    admin = AdminClient({"bootstrap.servers": kafka_broker.brokers})
+    (deleted,) = admin.delete_records([TopicPartition(topic, 0, 6)]).values()
+    deleted.result(20)
+    kafka_broker.send(topic, [(None, value(6))])
+    run_ggfmt([address_of(kafka_broker, topic)], tmp_path / "out", *JSON_LINES, **seen)
+    assert ids(tmp_path / "out") == list(range(7))
+
+
+def test_a_checkpoint_of_an_earlier_version_has_offsets_alone(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    topic = filled(kafka_broker)
+    seen: Any = {"checkpoint": str(tmp_path / "seen")}
+    run_ggfmt([address_of(kafka_broker, topic)], tmp_path / "out", *JSON_LINES, **seen)
+    (segment,) = (tmp_path / "seen").rglob("*.jsonl")
+    block, record = segment.read_text().splitlines()
+    without = [*json.loads(record)[:6], "", *json.loads(record)[7:]]
+    segment.write_text(f"{block}\n{json.dumps(without)}\n")
+    kafka_broker.send(topic, [(None, value(6))])
+    run_ggfmt([address_of(kafka_broker, topic)], tmp_path / "out", *JSON_LINES, **seen)
+    assert ids(tmp_path / "out") == list(range(7))
+
+
 def test_the_ranges_of_an_interrupted_run_are_read_again_and_no_others(
     kafka_broker: KafkaBroker, tmp_path: Path
 ) -> None:
@@ -605,3 +689,22 @@ def test_the_options_of_an_address() -> None:
     wanted = TopicRange.of(address)
     assert (wanted.address, wanted.start, wanted.end) == (parse_address(address), 5, "end")
     assert wanted.partitions == [0, 1, 3]
+
+
+@pytest.mark.parametrize("option", ["from", "to"])
+@pytest.mark.parametrize(
+    ("text", "hours"),
+    [
+        ("2026-01-31T18:30:00+05:30", 13.0),
+        ("2026-01-31T18:30:00%2B05:30", 13.0),
+        ("2026-01-31T18:30:00-05:30", 24.0),
+        ("2026-01-31+18:30:00", 18.5),
+        ("2026-01-31+18:30:00+05:30", 13.0),
+        ("2026-01-31T18:30:00", 18.5),
+    ],
+)
+def test_the_zone_of_a_time(option: str, text: str, hours: float) -> None:
+    wanted = TopicRange.of(f"kafka://h/a+b?{option}={text}")
+    point = wanted.start if option == "from" else wanted.end
+    assert point == datetime(2026, 1, 31, tzinfo=timezone.utc) + timedelta(hours=hours)
+    assert wanted.address.topic == "a+b"

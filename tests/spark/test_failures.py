@@ -111,6 +111,40 @@ def test_the_cause_of_a_failed_job(message: str, shown: str) -> None:
     assert cause_of_job(message) == shown
 
 
+REMOVED = (
+    "26/11/28 10:15:01 WARN StandaloneAppClient$ClientEndpoint: x\n"
+    "26/11/28 10:15:02 ERROR StandaloneSchedulerBackend: Application has been killed. Reason: Master removed our "
+    "application: FAILED\n"
+    "26/11/28 10:15:02 ERROR SparkContext: Error initializing SparkContext.\n"
+    'java.lang.NullPointerException: Cannot invoke "x.Proxy.y()" because the return value of "x.z()" is null\n'
+)
+YARN = (
+    "26/11/28 10:15:02 ERROR YarnClientSchedulerBackend: YARN application has exited unexpectedly with state FAILED! x"
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "shown"),
+    [
+        (REMOVED, "Master removed our application: FAILED"),
+        (YARN, "YARN application has exited unexpectedly with state FAILED! x"),
+        ("26/11/28 10:15:02 WARN TaskSetManager: Lost task 0.0\n", "of a null pointer"),
+    ],
+    ids=["standalone", "YARN", "another failure"],
+)
+@pytest.mark.parametrize("code", ["GG503", "GG505"])
+def test_an_application_that_the_cluster_has_ended(code: str, lines: str, shown: str, tmp_path: Path) -> None:
+    """The null pointers and stopped contexts that follow are no cause."""
+    file = tmp_path / "spark.log"
+    file.write_text(lines)
+    (found,) = spark_error(code, "Spark did not start", "of a null pointer", file).diagnostics
+    assert found.message == f"Spark did not start: {shown}"
+    assert found.help is not None
+    assert ("logs on the workers" in found.help) == ("pointer" not in shown)
+    (found,) = spark_error(code, "Spark did not start", "of a null pointer", None).diagnostics
+    assert found.message == "Spark did not start: of a null pointer"
+
+
 @pytest.mark.parametrize(
     ("log", "shown"),
     [

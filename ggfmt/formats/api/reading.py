@@ -38,6 +38,7 @@ class Layout:
     envelope    what encloses each record, as a word of the reader; None for nothing
     keys        column names in the keys of all records, if another file has the keys
     messages    the file with the places of messages in the file, if this has the values of a topic (`message_at`)
+    record_end  what is after each record, the last one too, of a file of lines that is not splittable
     """
 
     splittable: bool
@@ -48,6 +49,7 @@ class Layout:
     envelope: str | None = field(default=None, kw_only=True)
     keys: tuple[str, ...] = field(default=(), kw_only=True)
     messages: str | None = field(default=None, kw_only=True)
+    record_end: bytes = field(default=b"", kw_only=True)
 
 
 class KafkaMessage(NamedTuple):

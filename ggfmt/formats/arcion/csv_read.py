@@ -81,7 +81,8 @@ def _field(delimiter: str, quote: str, backslash: bool) -> re.Pattern[str]:
 
 def find_layout(head: bytes, whole: bool, options: ArcionCsvOptions) -> CsvLayout:
     mark = len(BOM) if head.startswith(BOM) else 0
-    plain = CsvLayout(False, options.delimiter.encode(), quote=options.quote, backslash=options.escape == BACKSLASH)
+    backslash = options.escape == BACKSLASH
+    plain = CsvLayout(False, options.delimiter.encode(), quote=options.quote, backslash=backslash, record_end=b"\n")
     if len(head) == mark:
         return replace(plain, skipped=mark)
     rows, cut = _spans(head, plain, not whole, mark)

@@ -27,10 +27,12 @@ from ggfmt.formats.goldengate.kafkaconnect import ConnectOptions
 from ggfmt.formats.goldengate.kafkaconnect.converters import Converters
 from ggfmt.java.text import visible
 from ggfmt.kafka.address import SCHEME
-from ggfmt.kafka.cluster import topic_settings
+from ggfmt.kafka.cluster import topic_ids, topic_settings
 from ggfmt.kafka.consume import ends
 from ggfmt.kafka.jobs import (
+    OWN_TOPICS,
     STATE,
+    STATE_TOPIC,
     Fenced,
     Transactions,
     make_state_topic,
@@ -48,6 +50,7 @@ from ggfmt.sinks.kafka.send import (
     PartitionRecord,
     Sending,
     SendOutcome,
+    changed_topics,
     other_messages,
     partition_records,
     send,
@@ -118,6 +121,7 @@ class KafkaSink(MessageSink):
         self.plans: list[TopicPlan] = []
         self._staged: list[StagedMessages] = []
         self._records: dict[Pair, PartitionRecord] = {}
+        self._earlier: int | None = None  # messages that earlier attempts have sent; None before that is known
         self._has_begun = False
 
     @property
@@ -138,7 +142,7 @@ class KafkaSink(MessageSink):
     def open(self, run: Run) -> None:
         if self.request.job is None:
             return
-        self.last, _ = read_run(self.client, self.request.job, whole=False)
+        self.last, self._found = read_run(self.client, self.request.job, whole=False)
         if run.checkpoint is not None:
             self.unfinished = self._unfinished(run)
 
@@ -168,8 +172,10 @@ class KafkaSink(MessageSink):
         self._fingerprint = self._fingerprint_of(run.scan)
         self.job_name = self.request.job or _AUTO + self._fingerprint
         if self.request.job is None:
-            self.last, _ = read_run(self.client, self.job_name, whole=False)
+            self.last, self._found = read_run(self.client, self.job_name, whole=False)
         check_run(self.last, self._fingerprint, self.job_name, run.mode, self.shown)
+        sent = partition_records(self._found, self.job_name, self.last.run) if self.last and self.is_continued else {}
+        self._earlier = sum(record.messages for record in sent.values())
         if self.last is not None and self.is_continued:
             if self.last.is_complete:
                 message = "run %s of the job `%s` has sent these messages; ggfmt compares them, and sends none"
@@ -238,12 +244,15 @@ class KafkaSink(MessageSink):
         handler.topics = {plan.topic: plan.totals for plan in self.plans}
 
     def _check_topics(self, run: Run, topics: Iterable[str]) -> None:
-        """UsageError GG577 if the run would send to a topic that it reads."""
+        """UsageError GG577 if the run would send to a topic that it reads, or to one of Kafka or ggfmt itself."""
         assert run.scan is not None
         read = {item.file.shown.rpartition("/")[0] for item in run.scan.inputs if item.file.offsets is not None}
         for topic in sorted(topics):
-            if f"{self.shown}/{topic}" in read:
-                message, help = "the topic is an input and an output", "send to other topics: `topicMappingTemplate`"
+            is_read = f"{self.shown}/{topic}" in read
+            if is_read or topic in OWN_TOPICS:
+                owner = "ggfmt" if topic == STATE_TOPIC else "Kafka"
+                message = "the topic is an input and an output" if is_read else f"the topic is one of {owner} itself"
+                help = "send to other topics: `topicMappingTemplate`"
                 raise UsageError(Diagnostic("GG577", message, Span(file=f"{self.shown}/{topic}"), help))
 
     def _planned(self, topics: Mapping[str, TopicTotals]) -> list[TopicPlan]:
@@ -256,26 +265,34 @@ class KafkaSink(MessageSink):
             message = f"the cluster has no topic `{visible(missing[0])}`{others}"
             help = "make the topics, or let ggfmt make them with `--create-topics PARTITIONS[:REPLICATION]`"
             raise UsageError(Diagnostic("GG572", message, place, help))
-        limits = self._limits(sorted(topics.keys() & known.keys()))
         count = self.target.missing or 0
         plans = [
-            TopicPlan(topic, known.get(topic, count), topics[topic], limits.get(topic), topic in missing)
-            for topic in sorted(topics)
+            TopicPlan(topic, known.get(topic, count), topics[topic], None, topic in missing) for topic in sorted(topics)
         ]
+        return self._with_limits(plans, [plan.topic for plan in plans if not plan.is_new])
+
+    def _with_limits(self, plans: Sequence[TopicPlan], there: Sequence[str]) -> list[TopicPlan]:
+        """Return plans with `max.message.bytes` of the topics that are there, as far as the cluster says. Abend GG573
+        if it would refuse a message."""
+        found = topic_settings(self.client, there) if there else {}
+        limits = {topic: int(text) for topic, own in found.items() if (text := own.get("max.message.bytes"))}
         for plan in plans:
-            if plan.limit is not None and plan.totals.largest > plan.limit and not self.request.is_dry:
+            limit = limits.get(plan.topic)
+            if limit is not None and plan.totals.largest > limit and not self.request.is_dry:
                 message = (
                     f"a message has {plan.totals.largest:,} bytes with its key and headers, and the topic takes "
-                    f"{plan.limit:,} (`max.message.bytes`); nothing was sent"
+                    f"{limit:,} (`max.message.bytes`); {self._sent_before}"
                 )
                 help = "raise `max.message.bytes` of the topic, or send each operation on its own with `mode=op`"
                 raise Abend(Diagnostic("GG573", message, Span(file=f"{self.shown}/{plan.topic}"), help))
-        return plans
+        return [replace(plan, limit=limits.get(plan.topic)) for plan in plans]
 
-    def _limits(self, topics: Sequence[str]) -> dict[str, int]:
-        """Return `max.message.bytes` of topics, as far as the cluster says."""
-        found = topic_settings(self.client, topics) if topics else {}
-        return {topic: int(limit) for topic, own in found.items() if (limit := own.get("max.message.bytes"))}
+    @property
+    def _sent_before(self) -> str:
+        """What of this run's messages is in the cluster before this attempt sends some, in words."""
+        if self._earlier:
+            return f"an earlier attempt has sent {counted(self._earlier, 'message')}, and this one none"
+        return "this attempt has sent nothing" if self._earlier is None else "nothing was sent"
 
     def publish(self, run: Run, others: Sequence[CommitPart]) -> None:
         if self.request.is_dry:
@@ -311,14 +328,16 @@ class KafkaSink(MessageSink):
         if (None if now is None else now.run) != (None if self.last is None else self.last.run):
             raise Abend(self._overtaken())
         wanted = {plan.topic: plan.partitions for plan in self.plans}
-        make_topics(
-            self.client,
-            {plan.topic: plan.partitions for plan in self.plans if plan.is_new},
-            -1 if self.request.create is None else self.request.create[1],
-        )
+        if now is not None:
+            if self.is_continued:
+                self._check_partitions(now.partitions, wanted)
+            self._check_sent(now, partition_records(records, self.job_name, now.run))
+        new = {plan.topic: plan.partitions for plan in self.plans if plan.is_new}
+        make_topics(self.client, new, -1 if self.request.create is None else self.request.create[1])
+        if new:
+            self.plans = self._with_limits(self.plans, list(wanted))
         if self.is_continued:
             assert now is not None
-            self._check_partitions(now.partitions, wanted)
             self.record = msgspec.structs.replace(now, session=uuid.uuid4().hex, owners=owners)
         else:
             self.record = RunRecord(
@@ -330,6 +349,7 @@ class KafkaSink(MessageSink):
                 owners=owners,
                 since=ends(self.client, [STATE])[STATE],
                 partitions=wanted,
+                ids=topic_ids(self.client, wanted),
                 begins=self._ends(wanted),
             )
         if run.checkpoint is not None:
@@ -349,6 +369,17 @@ class KafkaSink(MessageSink):
                 )
                 help = "send with another `--job` to a new topic, since this one already has a part of the messages"
                 raise Abend(Diagnostic("GG574", message, Span(file=f"{self.shown}/{topic}"), help))
+
+    def _check_sent(self, last: RunRecord, sent: Mapping[Pair, PartitionRecord]) -> None:
+        """Abend GG574 if topics have not what earlier attempts of this run have sent. Only warn if all was sent and is
+        no longer kept, or if a topic was made again since another run of the job."""
+        for topic, reason, is_made_again in changed_topics(self.client, last, sent):
+            message = f"the topic does not have all that run {last.run} of this job has sent: {reason}"
+            help = "send all again with another `--job`: messages that topics still have are then there twice"
+            if self.is_continued and (is_made_again or not last.is_complete):
+                raise Abend(Diagnostic("GG574", message, Span(file=f"{self.shown}/{topic}"), help))
+            if self.is_continued or is_made_again:
+                log.warning("%s/%s: %s", self.shown, visible(topic), message)
 
     def _check_ends(self, ends: Mapping[str, Sequence[int]]) -> None:
         """Abend GG574 if a partition has fewer messages than this run has sent to it."""
@@ -424,7 +455,7 @@ class KafkaSink(MessageSink):
 
     def interrupted(self, run: Run) -> KeyboardInterrupt | CommittedWithErrors:
         if not self._has_begun:
-            return KeyboardInterrupt(f"{signals.interruption()}; nothing was sent")
+            return KeyboardInterrupt(f"{signals.interruption()}; {self._sent_before}")
         if self.record.is_complete:
             message = f"{signals.interruption()}, but all messages are sent"
             help = "run again with the same `--job`: the run sends nothing, and ends what is left"

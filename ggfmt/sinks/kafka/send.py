@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -20,6 +20,8 @@ from ggfmt.arrow.arrays import memory, non_null_values, numbered
 from ggfmt.arrow.ipc import READ
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.kafka.client import ClientSettings
+from ggfmt.kafka.cluster import topic_ids
+from ggfmt.kafka.consume import Cluster, Mark
 from ggfmt.kafka.jobs import (
     ATOMIC_SECONDS,
     TRANSACTION_SECONDS,
@@ -29,7 +31,7 @@ from ggfmt.kafka.jobs import (
     read_records,
 )
 from ggfmt.sinks.kafka.staging import Descriptions, StagedMessages
-from ggfmt.sinks.kafka.state import decode_record
+from ggfmt.sinks.kafka.state import RunRecord, decode_record
 
 _COMMIT_MESSAGES, _COMMIT_BYTES, _COMMIT_SECONDS = 50_000, 32 << 20, 10.0
 _BATCH_BYTES = 1_000_000  # of the protocol, as clients have it by default
@@ -38,11 +40,12 @@ Pair = tuple[str, int]  # a topic and one of its partitions
 
 
 class PartitionRecord(msgspec.Struct, frozen=True):
-    """What a run has sent to a partition."""
+    """What a run has sent to a partition. `last`: its last message; records of earlier versions have none."""
 
     run: str
     messages: int
     digest: str
+    last: Mark = Mark()
 
 
 class PartitionDigest:
@@ -196,8 +199,7 @@ class _Sender:
                 self._commit()
             time.sleep(pause)
         self._commit()
-        for pair, digest in self._digests.items():
-            self._outcome.records[pair] = PartitionRecord(self._sending.run, digest.messages, digest.text)
+        self._outcome.records = {pair: self._record(pair) for pair in self._digests}
 
     def _send(self, batch: pa.RecordBatch) -> None:
         for (topic, partition), rows in self._divided(batch):
@@ -242,18 +244,49 @@ class _Sender:
         rate = self._sending.rate
         return 0.0 if rate is None else max(0.0, self._outcome.sent / rate - (time.monotonic() - self._started))
 
+    def _record(self, pair: Pair) -> PartitionRecord:
+        digest, last = self._digests[pair], self._transactions.delivered.get(pair)
+        known = self._begun[pair].last if pair in self._begun else Mark()
+        mark = known if last is None else Mark.of(last)
+        return PartitionRecord(self._sending.run, digest.messages, digest.text, mark)
+
     def _commit(self) -> None:
-        run, job = self._sending.run, self._sending.job
-        records = {}
-        for pair in self._touched:
-            digest = self._digests[pair]
-            record = PartitionRecord(run, digest.messages, digest.text)
-            records[f"{job}/{pair[0]}/{pair[1]}"] = msgspec.json.encode(record)
-        if records:
-            self._transactions.commit(records)
+        if self._touched:
+            self._transactions.flush()  # so that the offsets of the last messages are known
+            names = {pair: f"{self._sending.job}/{pair[0]}/{pair[1]}" for pair in self._touched}
+            encode = msgspec.json.encode
+            self._transactions.commit({name: encode(self._record(pair)) for pair, name in names.items()})
         self._touched.clear()
         self._messages = self._bytes = 0
         self._last = time.monotonic()
+
+
+def changed_topics(
+    settings: ClientSettings, run: RunRecord, sent: Mapping[Pair, PartitionRecord]
+) -> Iterator[tuple[str, str, bool]]:
+    """Yield each topic that does not have all that a run has sent to it, the reason, and whether it is another topic of
+    the same name: else it keeps messages for a shorter time."""
+    ids = topic_ids(settings, run.partitions)
+    cluster = Cluster(settings, "read_uncommitted")  # an open transaction of another program may hide messages
+    try:
+        there = cluster.topics()
+        for topic, begins in run.begins.items():
+            if len(there.get(topic, ())) < len(begins):
+                yield topic, "it was deleted", True  # and perhaps made again, with fewer partitions
+                continue
+            records = {number: sent.get((topic, number), PartitionRecord(run.run, 0, "")) for number in there[topic]}
+            bounds = cluster.bounds(topic, there[topic])
+            for number, begin in enumerate(begins):
+                mark = replace(records[number].last, id=run.ids.get(topic, ""))
+                difference = cluster.difference(topic, number, mark, ids.get(topic, ""), bounds[number])
+                if difference is not None:
+                    yield topic, f"it was deleted and made again; {difference}", True
+                    break
+                if records[number].messages and begin < bounds[number][0]:
+                    yield topic, f"partition {number} keeps messages only from offset {bounds[number][0]} on", False
+                    break
+    finally:
+        cluster.close()
 
 
 def other_messages(settings: ClientSettings, job: str, pair: Pair) -> Diagnostic:

@@ -34,6 +34,7 @@ class RunRecord(msgspec.Struct, kw_only=True):
     owners       how many senders it has or had, whose producers a later run has to stop
     since        the offset of the state topic from which on there are records of the run
     partitions   the numbers of partitions by topic
+    ids          the ids of topics, as far as the cluster has them
     begins       the end of each partition before the run, by topic
     ends         the end of each partition after the run
     digests      the number of messages and their digest, for each partition, by topic
@@ -49,6 +50,7 @@ class RunRecord(msgspec.Struct, kw_only=True):
     owners: int = 1
     since: int = 0
     partitions: dict[str, int] = {}
+    ids: dict[str, str] = {}
     begins: dict[str, list[int]] = {}
     ends: dict[str, list[int]] = {}
     digests: dict[str, list[tuple[int, str]]] = {}

@@ -14,16 +14,26 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+)
 from kafka_broker import KafkaBroker, kafka_broker
+from msgspec import structs
 from runs import operation, write_lines
 
 import ggfmt
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, UsageError
 from ggfmt.kafka.client import ClientSettings
+from ggfmt.kafka.consume import Mark
 from ggfmt.kafka.jobs import Transactions, make_topics
 from ggfmt.reading.content import END_BYTES
 from ggfmt.render.runs import print_verification
 from ggfmt.sinks.kafka import run as sink
+from ggfmt.sinks.kafka import send as sender
 from ggfmt.sinks.kafka.run import KafkaSink
 from ggfmt.sinks.kafka.state import read_run
 from ggfmt.sinks.kafka.verification import verify
@@ -210,6 +220,210 @@ def test_a_run_that_would_make_other_messages_does_not_go_on(place: Place, stop_
     assert failed(lambda: place.send(given))[0] == "GG574"
     assert failed(lambda: place.send(given, mode="append"))[0] == "GG574"
     assert place.count("S.A", "S.B") == sent
+
+
+def made_again(place: Place, table: str, count: int) -> None:
+    """Make a topic again, with more messages than a run has sent."""
+    topic = f"{place.prefix}.{table}"
+    deleted(place, topic)
+    place.broker.topic(3, topic)
+    for partition in range(3):
+        place.broker.send(topic, [(None, b"%d" % number) for number in range(count)], partition=partition)
+
+
+def deleted(place: Place, topic: str) -> None:
+    admin = AdminClient({"bootstrap.servers": place.broker.brokers})
+    admin.delete_topics([topic])[topic].result(20)
+
+
+def test_a_topic_that_was_made_again_is_not_sent_the_rest(place: Place, stop_after: Callable[[int], None]) -> None:
+    given, table = changes(place.directory / "in.json", range(200)), "S.A"
+    stop_after(3)
+    with pytest.raises(Stopped):
+        place.send(given)
+    made_again(place, table, 300)
+    for _ in range(2):
+        code, message = failed(lambda: place.send(given))
+        assert code == "GG574"
+        assert "it was deleted and made again; partition " in message
+    assert place.count(table) == 900
+    place.send(given, job=f"{place.prefix}-again")
+    assert place.count(table) == 900 + 100
+
+
+def test_an_interrupted_run_does_not_make_a_deleted_topic_again(
+    place: Place, stop_after: Callable[[int], None]
+) -> None:
+    given = changes(place.directory / "in.json", range(200))
+    stop_after(3)
+    with pytest.raises(Stopped):
+        place.send(given)
+    deleted(place, f"{place.prefix}.S.A")
+    code, message = failed(lambda: place.send(given))
+    assert (code, "it was deleted" in message) == ("GG574", True)
+    assert f"{place.prefix}.S.A" not in ClientSettings(place.broker.brokers).topics()
+
+
+def test_a_topic_that_was_made_again_with_fewer_partitions(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+    given = changes(place.directory / "in.json", range(30))
+    place.send(given)
+    deleted(place, f"{place.prefix}.S.A")
+    place.broker.topic(1, f"{place.prefix}.S.A")
+    assert failed(lambda: place.send(given))[0] == "GG574"
+    place.send(changes(place.directory / "more.json", range(30, 40)), mode="append")
+    assert "it was deleted" in caplog.text
+    assert place.count("S.A") == 5
+
+
+def test_a_complete_run_knows_topics_that_were_made_again(
+    place: Place, stop_after: Callable[[int], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    given = changes(place.directory / "in.json", range(30))
+    place.send(given)
+    made_again(place, "S.A", 60)
+    assert failed(lambda: place.send(given))[0] == "GG574"
+    place.send(changes(place.directory / "more.json", range(30, 40)), mode="append")
+    assert "S.A: the topic does not have all that run" in caplog.text
+    assert place.count("S.B") == 20
+
+
+@pytest.mark.parametrize("has_ids", [False, True])
+def test_messages_that_topics_no_longer_keep(
+    place: Place,
+    stop_after: Callable[[int], None],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    has_ids: bool,
+) -> None:
+    for module in (sink, sender) if has_ids else ():
+        monkeypatch.setattr(
+            module, "topic_ids", lambda settings, topics: dict.fromkeys(topics, "Tt5vZkNGSfaVO8mtdpGLaA")
+        )
+    given = changes(place.directory / "in.json", range(200), ("S.A",), keys=1)
+    stop_after(3)
+    with pytest.raises(Stopped):
+        place.send(given)
+    ((topic, number),) = [
+        (t, n) for t in [f"{place.prefix}.S.A"] for n, part in enumerate(place.messages("S.A")) if part
+    ]
+    delete_records(place, topic, number, 25)
+    code, message = failed(lambda: place.send(given))
+    assert (code, "keeps messages only from offset" in message) == ("GG574", True)
+    place.send(given, job=f"{place.prefix}-again")
+    delete_records(place, topic, number, 100)
+    place.send(given, job=f"{place.prefix}-again")
+    assert "keeps messages only from offset" in caplog.text
+
+
+def delete_records(place: Place, topic: str, number: int, offset: int) -> None:
+    admin = AdminClient({"bootstrap.servers": place.broker.brokers})
+    (removed,) = admin.delete_records([TopicPartition(topic, number, offset)]).values()
+    removed.result(20)
+
+
+def test_the_ids_of_topics(place: Place, stop_after: Callable[[int], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with brokers that have ids: also a topic that this run has sent nothing to is another one."""
+    known: dict[str, str] = {}
+    for module in (sink, sender):
+        monkeypatch.setattr(module, "topic_ids", lambda settings, topics: {topic: known[topic] for topic in topics})
+    known |= {f"{place.prefix}.{table}": f"{table}-1" for table in ("S.A", "S.B")}
+    given = changes(place.directory / "in.json", range(200))
+    stop_after(0)
+    with pytest.raises(Stopped):
+        place.send(given)
+    last, _ = read_run(ClientSettings(place.broker.brokers), place.prefix)
+    assert last is not None
+    assert last.ids == known
+    known[f"{place.prefix}.S.A"] = "S.A-2"
+    code, message = failed(lambda: place.send(given))
+    assert (code, "its id was `S.A-1`, and is `S.A-2`" in message) == ("GG574", True)
+    known[f"{place.prefix}.S.A"] = "S.A-1"
+    place.send(given)
+    assert place.count("S.A", "S.B") == 200
+
+
+def test_records_of_an_earlier_version_have_neither_ids_nor_last_messages(
+    place: Place, stop_after: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = changes(place.directory / "in.json", range(200))
+    stop_after(3)
+    with monkeypatch.context() as earlier:
+        encode = sender._Sender._record
+        earlier.setattr(sender._Sender, "_record", lambda *them: structs.replace(encode(*them), last=Mark()))
+        with pytest.raises(Stopped):
+            place.send(given)
+    place.send(given)
+    assert place.count("S.A", "S.B") == 200
+
+
+def test_an_open_transaction_of_another_program_does_not_hide_what_was_sent(
+    place: Place, stop_after: Callable[[int], None]
+) -> None:
+    given = changes(place.directory / "in.json", range(200), ("S.A",), keys=1)
+    topic = f"{place.prefix}.S.A"
+    place.broker.topic(1, topic)
+    other = Producer({"bootstrap.servers": place.broker.brokers, "transactional.id": topic})
+    other.init_transactions(20)
+    other.begin_transaction()
+    other.produce(topic, b"x", b"y", 0)
+    other.flush(20)
+    stop_after(3)
+    with pytest.raises(Stopped):
+        place.send(given)
+    other.produce(topic, b"x", b"y", 0)
+    other.flush(20)
+    place.send(given)
+    other.abort_transaction(20)
+    assert place.count("S.A") == 200
+
+
+@pytest.mark.parametrize("topic", ["ggfmt.state", "__consumer_offsets", "__transaction_state"])
+@pytest.mark.parametrize("place_of_name", ["template", "table", "schemas"])
+def test_topics_of_kafka_and_ggfmt_are_no_targets(place: Place, topic: str, place_of_name: str) -> None:
+    owner, _, name = topic.rpartition(".")
+    tables = (topic if owner else f"S.{name}",)
+    given = changes(place.directory / "in.json", range(3), tables if place_of_name == "table" else ("S.A",))
+    own = {
+        "template": {"gg.handler.k.topicMappingTemplate": topic},
+        "table": {"gg.handler.k.topicMappingTemplate": "${fullyQualifiedTableName}" if owner else "${tableName}"},
+        "schemas": {"gg.handler.k.schemaTopicName": topic, "gg.handler.k.format": "avro_op"},
+    }[place_of_name]
+    for options in ({}, {"dry_run": True}):
+        code, message = failed(lambda options=options: place.send(given, settings=own, **options))  # type: ignore[misc]
+        assert (code, message) == ("GG577", f"the topic is one of {'ggfmt' if owner else 'Kafka'} itself")
+
+
+def test_the_limit_of_a_topic_that_the_run_makes(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cluster may have another limit for new topics than the client has."""
+    make = make_topics
+
+    def with_limit(settings: ClientSettings, topics: Mapping[str, int], replication: int, **own: Any) -> None:
+        make(settings, topics, replication, {"max.message.bytes": "2000"})
+
+    monkeypatch.setattr(sink, "make_topics", with_limit)
+    given = changes(place.directory / "in.json", range(10))
+    given.write_bytes(given.read_bytes().replace(b'"name 6"', b'"%s"' % (b"x" * 3000)))
+    for _ in range(2):
+        code, message = failed(lambda: place.send(given))
+        assert code == "GG573"
+        assert message.endswith("the topic takes 2,000 (`max.message.bytes`); nothing was sent")
+    assert place.count("S.A") == 0
+
+
+def test_a_second_attempt_says_what_the_first_one_has_sent(place: Place, stop_after: Callable[[int], None]) -> None:
+    given = changes(place.directory / "in.json", range(200))
+    stop_after(3)
+    with pytest.raises(Stopped):
+        place.send(given)
+    sent = place.count("S.A", "S.B")
+    admin = AdminClient({"bootstrap.servers": place.broker.brokers})
+    lower = ConfigEntry("max.message.bytes", "100")
+    resource = ConfigResource(ConfigResource.Type.TOPIC, f"{place.prefix}.S.A", incremental_configs=[lower])
+    lower.incremental_operation = AlterConfigOpType.SET
+    admin.incremental_alter_configs([resource])[resource].result(20)
+    code, message = failed(lambda: place.send(given))
+    assert code == "GG573"
+    assert message.endswith(f"an earlier attempt has sent {sent} messages, and this one none")
 
 
 def test_what_was_sent_is_not_sent_again(place: Place, caplog: pytest.LogCaptureFixture) -> None:

@@ -321,7 +321,7 @@ class DelimitedTextReader(BatchingReader[_Table]):
         skipped = sum(map(len, head.partition(delimiter)[:2])) if names is not None and by_bytes else 0
         # A search may start anywhere if no end of the delimiter looks like its beginning.
         found = by_bytes and not any(delimiter[:n] == delimiter[-n:] for n in range(1, len(delimiter)))
-        return DelimitedLayout(found, delimiter, by_bytes=by_bytes, names=names, skipped=skipped)
+        return DelimitedLayout(found, delimiter, by_bytes=by_bytes, names=names, skipped=skipped, record_end=delimiter)
 
     chunks = staticmethod(file_chunks)
 
