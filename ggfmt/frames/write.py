@@ -66,6 +66,7 @@ OPTIONS = {
 }
 
 T = TypeVar("T")
+_SHOWN = 3  # tables in a warning
 
 
 @dataclass(frozen=True)
@@ -293,6 +294,12 @@ class FrameWriter(DataSourceArrowWriter):
             sink.commit(run, [])
         for warning in report.warnings(sink.results.totals):
             log.warning("%s", warning)
+        plain = sorted({name for part in parts for name in part.found} - self._shape.definitions.keys())
+        if plain and self._shape.columns is None:
+            log.warning(
+                "the frame carries no definition of %s: its columns are texts; set the option `definitions`",
+                list_names(plain[:_SHOWN]) + (", ..." if len(plain) > _SHOWN else ""),
+            )
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         for root in self._job.staging:
