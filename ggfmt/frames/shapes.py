@@ -17,7 +17,7 @@ import base64
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -262,7 +262,7 @@ class FrameShape:
 
     columns: tuple[Column, ...] | None
     heads: frozenset[str]
-    definitions: Mapping[str, TableDef] = field(default_factory=dict)
+    definitions: Mapping[str, TableDef]
 
     @classmethod
     def of(cls, schema: pa.Schema) -> FrameShape:
@@ -283,14 +283,12 @@ class FrameShape:
         known = {column.name: column for column in table.columns}
         if self.columns is None:
             return table.with_columns((*table.columns, *(Column(name) for name in found if name not in known)))
-        kept = (known.get(column.name, column) for column in self.columns)
-        same = (sql_type(change_type(own.type)) == column.type for own, column in zip(kept, self.columns, strict=True))
-        return table.with_columns(
-            [
-                known.get(column.name, column) if unchanged else column
-                for column, unchanged in zip(self.columns, same, strict=True)
-            ]
-        )
+
+        def settled(column: Column) -> Column:
+            own = known.get(column.name, column)
+            return own if sql_type(change_type(own.type)) == column.type else column
+
+        return table.with_columns([*map(settled, self.columns)])
 
 
 def sql_type(type: pa.DataType) -> SqlType:

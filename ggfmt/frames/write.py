@@ -58,7 +58,7 @@ OPTIONS = {
     "handlers": "the names of the handlers to write for, separated by commas; default: all",
     "definitions": "files and directories of table definitions, separated by commas",
     "columns": 'tables with the names of their columns, as JSON: `{"GG.T": ["ID", "NAME"]}`',
-    "keyColumns": "the primary keys of tables without a definition: `ID` for all, or `S.ORDERS=ID;S.LINES=ID,LINE`",
+    "keyColumns": "the primary keys of tables that `definitions` lacks: `ID` for all, or `S.ORDERS=ID;S.LINES=ID,LINE`",
     "mode": "`error`, `append` or `overwrite`, as for `ggfmt run --mode`",
     "onReject": "`abend` (the default) or `quarantine`",
     "strictFidelity": "`true` to stop if a handler cannot show a value as it is",
