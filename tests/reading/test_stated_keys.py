@@ -1,4 +1,4 @@
-"""The key of a table is stated, or there is none, or nobody says: what records state is kept unless it is denied."""
+"""A key is stated, there is none, or a definition does not say: then the key of the records counts."""
 
 from __future__ import annotations
 
