@@ -9,13 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lsprotocol import types
+from pygls.workspace import TextDocument
 
-types = pytest.importorskip("lsprotocol.types")
-pytest.importorskip("pygls")
-
-from pygls.workspace import TextDocument  # noqa: E402
-
-from ggfmt.cli.lsp import actions, completions, diagnostics, hover  # noqa: E402
+from ggfmt.cli.lsp import actions, completions, diagnostics, hover
 
 FILE = """\
 gg.handlerlist=k,h
