@@ -19,6 +19,7 @@ from ggfmt.java.text import InvalidValueError, visible
 from ggfmt.location import retried
 from ggfmt.options.value_types import OpKey
 from ggfmt.reading.files import InputFile, open_input, unreadable_stops
+from ggfmt.reading.foreign_files import identify_foreign
 
 if TYPE_CHECKING:
     from ggfmt.config.handlers import Configuration  # loads the readers of handler files, which workers do not need
@@ -115,6 +116,9 @@ def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:
             verdict = "looks like delimited text, whose settings no file shows"
             help = f"give the handler file that wrote it with `--input-config`, or try `{command}`"
         known = unread(head)
+        foreign = None if known or envelope or command else identify_foreign(stored)
+        if foreign is not None:
+            verdict, help = f"fits no input format; the file looks like {foreign.what}", foreign.help
         if known is not None:
             verdict, help = f"is {known.what}, which ggfmt does not read", known.help
         raise Abend(Diagnostic("GG309", f"the first record {verdict}", Span(file=file.shown), help))
