@@ -24,6 +24,7 @@ from ggfmt.reading.foreign_files import identify_foreign
 if TYPE_CHECKING:
     from ggfmt.config.handlers import Configuration  # loads the readers of handler files, which workers do not need
 
+SCHEMA_REGISTRY = "schemaRegistry"  # which has an option of its own
 HEAD_BYTES = 256 << 10
 LONGEST_HEAD_BYTES = 64 << 20  # of the head in which the first record is looked for
 READ = [name for name, format in FORMATS.items() if format.reads is not None]
@@ -201,6 +202,10 @@ def with_defaults(source: WriterSettings, input_format: str) -> WriterSettings:
     options, specs = source.options or make(), {spec.name: spec for spec in make.specs()}
     values = {}
     for name, text in source.given.items():
+        if name not in specs and name == SCHEMA_REGISTRY:
+            message = f"the input is `{input_format}`, whose messages name no schemas of a registry"
+            help = "leave the schema registry out, or name an Avro format with `--input-format`"
+            raise UsageError(Diagnostic("GG103", message, help=help, topic=input_format))
         if name not in specs:
             help = suggestion(name, specs) or f"to list its properties, run `ggfmt options {input_format}`"
             message = f"`--input-option` names `{name}`, which is not a property of `{input_format}`"
