@@ -168,7 +168,7 @@ def test_a_text_that_starts_like_one_is_a_text(start: bytes) -> None:
 
 
 def test_a_schema_registry_is_not_for_json(tmp_path: Path) -> None:
-    """The error names no option that nobody gave: `--schema-registry` is another one."""
+    """`--schema-registry` is an option of its own, and so the error names no input option."""
     source = write_lines(tmp_path / "in.json", [operation(1)])
     with pytest.raises(UsageError, match="whose messages name no schemas of a registry") as raised:
         ggfmt.convert(source, to="json", output=tmp_path / "out", schema_registry=tmp_path)
