@@ -12,7 +12,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+from skips import fail_in_ci
 from xdist.scheduler import LoadScopeScheduling
 
 if TYPE_CHECKING:
@@ -115,6 +116,20 @@ def shares_session(path: Path) -> bool:
     """Whether a module takes the shared session; one that has a fixture `spark` of its own does not."""
     text = path.read_text(encoding="utf-8")
     return "spark: SparkSession" in text and "def spark(" not in text
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    fail_in_ci(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    fail_in_ci(report)
+    return report
 
 
 @pytest.hookimpl(wrapper=True)

@@ -5,9 +5,12 @@ Lines and columns are those of Java: an editor gets them in its own units. Nothi
 
 from __future__ import annotations
 
+import io
+import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import BinaryIO
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
@@ -32,6 +35,41 @@ _SEVERITIES = {
     Severity.NOTE: types.DiagnosticSeverity.Information,
 }
 _START = types.Position(0, 0)
+_MAX_HEADER, _MAX_MESSAGE = 1 << 12, 1 << 28  # bytes; an editor sends a handler file as one message
+_LENGTH = re.compile(rb"Content-Length: *([0-9]*)", re.IGNORECASE)
+
+
+class BoundedInput(io.BytesIO):
+    """The messages of an editor. After a `problem`, such as a length that no message has, the input is at its end."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        super().__init__()
+        self.problem = ""
+        self._stream = stream
+
+    def readline(self, size: int | None = -1) -> bytes:
+        line = b"" if self.problem else self._stream.readline(_MAX_HEADER)
+        found = _LENGTH.match(line)
+        if len(line) == _MAX_HEADER:
+            self.problem = f"a header of a message is longer than {_MAX_HEADER} bytes"
+        elif found is not None and (len(found[1]) > 18 or int(found[1] or b"0") > _MAX_MESSAGE):
+            self.problem = f"a message would be longer than {_MAX_MESSAGE} bytes"
+        return b"" if self.problem else line
+
+    def read(self, size: int | None = -1) -> bytes:
+        return self._stream.read(-1 if size is None else size)
+
+
+def report_errors(report: Callable[[str], None]) -> None:
+    """Report errors of the server in a line each, in place of the tracebacks that pygls logs."""
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            error = record.exc_info[1] if record.exc_info else None
+            report(str(error or record.getMessage()).partition("\n")[0])
+
+    logger = logging.getLogger("pygls")
+    logger.handlers, logger.propagate = [Handler(logging.ERROR)], False
 
 
 def make_server() -> LanguageServer:

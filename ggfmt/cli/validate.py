@@ -162,12 +162,17 @@ def lsp() -> None:
     `ggfmt docs use-in-an-editor`.
     """
     try:
-        from ggfmt.cli.lsp import make_server
+        from ggfmt.cli.lsp import BoundedInput, make_server, report_errors
     except ImportError:
         emit("error", "`ggfmt lsp` needs the package `pygls`: run `pip install 'ggfmt[lsp]'`")
         raise typer.Exit(USAGE) from None
+    report_errors(lambda message: emit("error", f"a message of the editor cannot be read: {message}"))
+    messages = BoundedInput(sys.stdin.buffer)
     with open(os.dup(sys.stdout.fileno()), "wb") as stream:  # the server closes its stream
-        make_server().start_io(stdout=stream)
+        make_server().start_io(messages, stream)
+    if messages.problem:
+        emit("error", f"{messages.problem}; start `ggfmt lsp` from an editor")
+        raise typer.Exit(USAGE)
 
 
 def _add(found: dict[str, Sequence[Diagnostic]], findings: Iterable[Diagnostic]) -> None:

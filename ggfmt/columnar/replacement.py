@@ -118,7 +118,8 @@ def replace_names(table: TableDef, replacements: Sequence[Replacement]) -> Table
             raise _unusable(table, f"the columns `{first[new]}` and `{old}` both become `{new}`")
         first[new] = old
     columns = tuple(replace(column, name=name) for column, name in zip(table.columns, names, strict=True))
-    return TableDef(full_name, columns)
+    key = table.stated_key and tuple(_replaced(name, replacements) for name in table.stated_key)
+    return TableDef(full_name, columns, key)
 
 
 def check_table_names(tables: Iterable[str], replacements: Replacements) -> None:

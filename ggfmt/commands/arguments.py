@@ -218,7 +218,7 @@ def input_settings(
     from ggfmt.config.properties import entries_from_settings
     from ggfmt.formats import FORMATS
     from ggfmt.formats.api.format import DEFAULT_SETTINGS
-    from ggfmt.reading.recognition import source_of_handler
+    from ggfmt.reading.recognition import SCHEMA_REGISTRY, source_of_handler
 
     source = DEFAULT_SETTINGS
     if config is not None:
@@ -232,7 +232,7 @@ def input_settings(
         raise argument_error("an input option is not NAME=VALUE", "for example `fieldDelimiter=|`")
     texts = {entry.key: entry.value for entry in given.entries}
     if schema_registry is not None:
-        texts["schemaRegistry"] = os.fspath(schema_registry)
+        texts[SCHEMA_REGISTRY] = os.fspath(schema_registry)
     return input_format, replace(source, given=texts)
 
 

@@ -28,6 +28,7 @@ from ggfmt.options.value_types import (
     Choice,
     Duration,
     Int,
+    JavaClass,
     Number,
     Path,
     Size,
@@ -135,7 +136,17 @@ FILE_TYPES = ("hdfs", FILE_WRITER)
 _VALUES: dict[str, ValueType[Any]] = {
     type(kind).__name__: kind
     for kind in (
-        *(Bool(), Charset(), Duration(), FileNameTemplate(), HexBytes(), Int(), MessageTemplate(), Number()),
+        *(
+            Bool(),
+            Charset(),
+            Duration(),
+            FileNameTemplate(),
+            HexBytes(),
+            Int(),
+            JavaClass(),
+            MessageTemplate(),
+            Number(),
+        ),
         *(Path(), PathTemplate(), Size(), Template(), Text(), TimesOfDay()),
     )
 }

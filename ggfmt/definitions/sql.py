@@ -157,7 +157,7 @@ def _tables(source: DefinitionFile, dialect: str) -> list[TableDef]:
             key = [name for entry in entries for name in _key(entry, dialect)]
             table = source.table(name, columns, line)
             if table is not None:
-                tables[table.full_name] = table.with_keys(key)
+                tables[table.full_name] = table.with_keys(key or None)
     return list(tables.values())
 
 

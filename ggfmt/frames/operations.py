@@ -20,7 +20,7 @@ from ggfmt.frames.column_types import TEXT
 from ggfmt.frames.images import DecodedImage, MapImages, first_seen, rows_by_value, struct_image
 from ggfmt.frames.shapes import IMAGES, MISSING, NAMES, TEXTS, FrameShape, plain_type
 from ggfmt.model.change import OP_TYPES, ChangeBatch
-from ggfmt.model.table import Column, TableDef
+from ggfmt.model.table import TableDef
 from ggfmt.options.value_types import Keys, key_of
 
 
@@ -36,8 +36,8 @@ _A = TypeVar("_A", bound="pa.Array[Any]")
 class RowReader:
     """Makes batches of operations from the rows of one partition, which come as Arrow batches.
 
-    `definitions` applies to its tables. Any other table has, as texts, the fields of the structs, or the names in the
-    maps of its first rows; `found` has these tables, and `keys` their keys. `order`: the range of `seq` of each table,
+    `definitions` applies to its tables. The shape defines any other one with the names in the maps of its first rows;
+    `found` has these tables, and `keys` their keys. `order`: the range of `seq` of each table,
     and of all under the empty name.
     """
 
@@ -161,9 +161,7 @@ class RowReader:
             return given
         found = self.found.get(name)
         if found is None:
-            columns = self._shape.columns
-            found = with_key(TableDef(name, tuple(map(Column, names)) if columns is None else columns), self._keys)
-            self.found[name] = found
+            found = self.found[name] = with_key(self._shape.table(name, names), self._keys)
         new = [column for column in names if column not in found.column_names]
         if new:
             raise Abend(other_columns(found, new[0]))

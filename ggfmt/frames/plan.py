@@ -18,12 +18,13 @@ from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES
 from ggfmt.frames.batches import FrameProjection
 from ggfmt.frames.column_types import is_value_type, listed_types
-from ggfmt.frames.shapes import GENERIC, IMAGES, UnknownTypeError, ddl_type, from_spark, typed
+from ggfmt.frames.shapes import GENERIC, IMAGES, UnknownTypeError, ddl_type, from_spark, typed, with_definitions
 from ggfmt.java.text import InvalidValueError
 from ggfmt.kafka.address import is_kafka
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import STRING, Column, Kind, SqlType, TableDef
 from ggfmt.options.value_types import Keys, Size
+from ggfmt.reading.discovery import find_keys
 from ggfmt.reading.recognition import detect_format, reader_of, with_defaults
 from ggfmt.reading.runner import Runner
 from ggfmt.reading.scan import Scan, ScanRequest
@@ -126,7 +127,11 @@ class Plan:
 def make_plan(request: Request, runner: Runner, held: ExitStack | None = None) -> Plan:
     """Return the plan. `held` has the messages of topics for as long as it is open; None: there cannot be topics."""
     scan = make_scan(request, held=held)
-    job, splits = scan.discover(runner) if request.runs_discovery else (scan.job, scan.splits(runner.parallelism))
+    if request.runs_discovery:
+        job, splits = scan.discover(runner)
+    else:
+        splits = scan.splits(runner.parallelism)
+        job = scan.job if request.discover is False else find_keys(scan.job, splits, runner)
     return plan_of(request, job, splits.all)
 
 
@@ -182,9 +187,13 @@ def source_of(input_format: str, options: Mapping[str, str]) -> WriterSettings:
 
 def projection_for(request: Request, job: ReadJob) -> FrameProjection:
     if request.table is None:
-        return FrameProjection(GENERIC, ops=request.ops)
+        by_name: dict[str, list[TableDef]] = {}
+        for known in job.definitions:
+            by_name.setdefault(known.full_name, []).append(known)
+        return FrameProjection(with_definitions(GENERIC, [*map(merge_tables, by_name.values())]), ops=request.ops)
     table = table_of(job, request.table)
-    return FrameProjection(typed(table), frozenset([table.full_name]), request.ops, table)
+    schema = with_definitions(typed(table), [table])
+    return FrameProjection(schema, frozenset([table.full_name]), request.ops, table)
 
 
 def table_of(job: ReadJob, name: str) -> TableDef:
@@ -203,11 +212,13 @@ def table_of(job: ReadJob, name: str) -> TableDef:
 def merge_tables(tables: Iterable[TableDef]) -> TableDef:
     """Return the columns of several definitions of a table, in order of appearance, with types for all values."""
     columns: dict[str, Column] = {}
+    key: tuple[str, ...] | None = None
     for table in tables:
+        key = key or table.stated_key
         for column in table.columns:
             before = columns.get(column.name)
             columns[column.name] = column if before is None else replace(column, type=_common(before.type, column.type))
-    return TableDef(table.full_name, tuple(columns.values()))
+    return TableDef(table.full_name, tuple(columns.values())).with_keys(key)
 
 
 def _common(one: SqlType, other: SqlType) -> SqlType:
@@ -252,7 +263,9 @@ def narrow_projection(wanted: FrameProjection, schema: pa.Schema) -> FrameProjec
             raise frame_error(
                 message, "set `table`: only the frame of one table can have structs" if asked.name in IMAGES else None
             )
-    return replace(wanted, schema=schema)
+    own = (wanted.schema.field(asked.name) for asked in schema)
+    kept = [had if had.type == asked.type else asked for had, asked in zip(own, schema, strict=True)]
+    return replace(wanted, schema=pa.schema(kept))
 
 
 def _check_struct(asked: pa.Field[Any], had: pa.StructType) -> None:

@@ -13,12 +13,15 @@ Times are instants. One that has no zone in the file is taken as one of UTC.
 
 from __future__ import annotations
 
+import base64
 import re
-from collections.abc import Callable, Iterator, Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 
 from ggfmt.columnar.typed import is_scalar
@@ -46,6 +49,36 @@ HEAD: tuple[pa.Field[Any], ...] = (
 
 GENERIC = pa.schema([*HEAD, pa.field(BEFORE, TEXTS), pa.field(AFTER, TEXTS)])
 
+# The definitions of the tables travel with a frame, as metadata of `after`. Spark keeps these for as long as the column
+# is the same, and drops them for an expression; `before` has a mark, so that they count if both images are the same.
+_DEFINITIONS = b"ggfmt.definitions"
+
+
+def with_definitions(schema: pa.Schema, tables: Sequence[TableDef]) -> pa.Schema:
+    """Return the schema of a frame that carries the definitions of tables."""
+    text = base64.b64encode(zlib.compress(msgspec.json.encode(tables)))
+    for name, value in ((BEFORE, _mark(text)), (AFTER, text)):
+        place = schema.get_field_index(name)
+        if place >= 0:
+            schema = schema.set(place, schema.field(place).with_metadata({_DEFINITIONS: value}))
+    return schema
+
+
+def definitions_in(schema: pa.Schema) -> dict[str, TableDef]:
+    """Return the definitions that a frame carries, by full name."""
+    mark, text = ((schema.field(name).metadata or {}).get(_DEFINITIONS, b"") for name in IMAGES)
+    if not text or mark != _mark(text):
+        return {}
+    try:
+        tables = msgspec.json.decode(zlib.decompress(base64.b64decode(text)), type=list[TableDef])
+    except (ValueError, zlib.error):  # of a version with other definitions
+        return {}
+    return {table.full_name: table for table in tables}
+
+
+def _mark(text: bytes) -> bytes:
+    return f"{zlib.crc32(text):08x}".encode()
+
 
 def typed(table: TableDef) -> pa.Schema:
     image = pa.struct([pa.field(column.name, change_type(column.type)) for column in table.columns])
@@ -69,7 +102,7 @@ _DECIMAL = re.compile(r"decimal\(([0-9]+),([0-9]+)\)")
 
 
 def ddl(schema: pa.Schema) -> str:
-    """Return a schema in the DDL that `DataFrameReader.schema` and data sources take."""
+    """Return a schema in the DDL that `DataFrameReader.schema` takes."""
     return ", ".join(f"{quoted(field.name)} {ddl_type(field.type)}" for field in schema)
 
 
@@ -81,6 +114,27 @@ def ddl_type(type: pa.DataType) -> str:
     if pa.types.is_list(type):
         return f"array<{ddl_type(type.value_type)}>"
     return type_name(type)
+
+
+def to_spark(schema: pa.Schema) -> dict[str, Any]:
+    """Return a schema in Spark's JSON, with the definitions that it carries."""
+    fields = []
+    for field in schema:
+        kept = {key.decode(): value.decode() for key, value in (field.metadata or {}).items() if key == _DEFINITIONS}
+        fields.append({"name": field.name, "type": _to_spark(field.type), "nullable": True, "metadata": kept})
+    return {"type": "struct", "fields": fields}
+
+
+def _to_spark(type: pa.DataType) -> Any:
+    if pa.types.is_struct(type):
+        return to_spark(pa.schema(list(type)))
+    if pa.types.is_map(type):
+        inner = {"keyType": _to_spark(type.key_type), "valueType": _to_spark(type.item_type)}
+        return {"type": "map", **inner, "valueContainsNull": True}
+    if pa.types.is_list(type):
+        return {"type": "array", "elementType": _to_spark(type.value_type), "containsNull": True}
+    name = type_name(type)
+    return "long" if name == "bigint" else name
 
 
 _TOKEN = re.compile(r"`(?:[^`]|``)*`|.", re.DOTALL)
@@ -173,8 +227,17 @@ def _of_spark(spark_type: Any, types: Mapping[str, pa.DataType], column: str) ->
 
     if spark_type["type"] == "struct":
         fields = spark_type["fields"]
+        kept = (item.get("metadata", {}).get(_DEFINITIONS.decode()) for item in fields)
         return pa.struct(
-            [pa.field(item["name"], inner(item["type"], item["name"]), item["nullable"]) for item in fields]
+            [
+                pa.field(
+                    item["name"],
+                    inner(item["type"], item["name"]),
+                    item["nullable"],
+                    {_DEFINITIONS: text} if isinstance(text, str) else None,
+                )
+                for item, text in zip(fields, kept, strict=True)
+            ]
         )
     if spark_type["type"] == "map":
         return pa.map_(inner(spark_type["keyType"]), inner(spark_type["valueType"]))
@@ -194,10 +257,12 @@ _HELP = "see the columns of both shapes in `ggfmt docs dataframes`"
 
 @dataclass(frozen=True)
 class FrameShape:
-    """The shape of a frame: the `columns` of its images if they are structs, and the `heads` that it has."""
+    """The shape of a frame: the `columns` of its images if they are structs, the `heads` that it has, and the
+    `definitions` that it carries."""
 
     columns: tuple[Column, ...] | None
     heads: frozenset[str]
+    definitions: Mapping[str, TableDef]
 
     @classmethod
     def of(cls, schema: pa.Schema) -> FrameShape:
@@ -209,7 +274,21 @@ class FrameShape:
         columns = None
         if pa.types.is_struct(image):
             columns = tuple(Column(field.name, sql_type(field.type)) for field in image)
-        return cls(columns, frozenset(schema.names) & {field.name for field in HEAD})
+        return cls(columns, frozenset(schema.names) & {field.name for field in HEAD}, definitions_in(schema))
+
+    def table(self, name: str, found: Sequence[str]) -> TableDef:
+        """Return the definition of a table. Its columns are those of the structs, or those that the frame carries and
+        the names `found` in maps. The frame also says their types, unless a field has become another one."""
+        table = self.definitions.get(name, TableDef(name))
+        known = {column.name: column for column in table.columns}
+        if self.columns is None:
+            return table.with_columns((*table.columns, *(Column(name) for name in found if name not in known)))
+
+        def settled(column: Column) -> Column:
+            own = known.get(column.name, column)
+            return own if sql_type(change_type(own.type)) == column.type else column
+
+        return table.with_columns([*map(settled, self.columns)])
 
 
 def sql_type(type: pa.DataType) -> SqlType:

@@ -28,7 +28,7 @@ from pyspark.sql.datasource import (
 
 from ggfmt.frames.batches import record_batches
 from ggfmt.frames.plan import Plan, frame_error, make_plan, narrow_projection, parse_request, schema_from_spark
-from ggfmt.frames.shapes import ddl
+from ggfmt.frames.shapes import to_spark
 from ggfmt.frames.stream import FrameStream
 from ggfmt.reading.runner import InProcess
 from ggfmt.reading.splits import Split
@@ -73,8 +73,10 @@ class GgfmtSource(DataSource):
         signed = self.options.get(_PLAN)
         return make_plan(parse_request(self.options), _Planning()) if signed is None else _verify_plan(signed, self.key)
 
-    def schema(self) -> str:
-        return ddl(self._plan.wanted.schema)
+    def schema(self) -> StructType:
+        from pyspark.sql.types import StructType
+
+        return StructType.fromJson(to_spark(self._plan.wanted.schema))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         return FrameReader(self._narrowed(schema))

@@ -58,7 +58,7 @@ OPTIONS = {
     "handlers": "the names of the handlers to write for, separated by commas; default: all",
     "definitions": "files and directories of table definitions, separated by commas",
     "columns": 'tables with the names of their columns, as JSON: `{"GG.T": ["ID", "NAME"]}`',
-    "keyColumns": "the primary keys of tables without a definition: `ID` for all, or `S.ORDERS=ID;S.LINES=ID,LINE`",
+    "keyColumns": "the primary keys of tables that `definitions` lacks: `ID` for all, or `S.ORDERS=ID;S.LINES=ID,LINE`",
     "mode": "`error`, `append` or `overwrite`, as for `ggfmt run --mode`",
     "onReject": "`abend` (the default) or `quarantine`",
     "strictFidelity": "`true` to stop if a handler cannot show a value as it is",
@@ -66,6 +66,7 @@ OPTIONS = {
 }
 
 T = TypeVar("T")
+_SHOWN = 3  # tables in a warning
 
 
 @dataclass(frozen=True)
@@ -293,6 +294,12 @@ class FrameWriter(DataSourceArrowWriter):
             sink.commit(run, [])
         for warning in report.warnings(sink.results.totals):
             log.warning("%s", warning)
+        plain = sorted({name for part in parts for name in part.found} - self._shape.definitions.keys())
+        if plain and self._shape.columns is None:
+            log.warning(
+                "the frame carries no definition of %s: its columns are texts; set the option `definitions`",
+                list_names(plain[:_SHOWN]) + (", ..." if len(plain) > _SHOWN else ""),
+            )
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         for root in self._job.staging:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 from collections.abc import Iterable, Iterator
@@ -28,6 +29,14 @@ class InvalidValueError(ValueError):
 
 class UnsupportedValueError(InvalidValueError):
     """A value that is legal in GoldenGate, and that ggfmt cannot apply."""
+
+
+_CLASS = re.compile(r"(?:[^\W\d][\w$]*\.)*[^\W\da-z][\w$]*")
+
+
+def is_java_class(text: str) -> bool:
+    """Return whether a text has the form of a class: the names of its packages, and a name with a capital letter."""
+    return _CLASS.fullmatch(text) is not None
 
 
 def trim(text: str) -> str:

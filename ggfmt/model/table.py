@@ -77,10 +77,21 @@ class TableDef:
 
     `full_name` is the name in messages: catalog, schema and name, separated by dots; absent parts are omitted,
     and a part with a dot is in double quotes.
+
+    `stated_key` has three states: the names of the key, () if the source says that there is none, and None if it says
+    nothing. The columns decide where they are known; without any, the names that records state are kept.
     """
 
     full_name: str
     columns: tuple[Column, ...] = ()
+    stated_key: tuple[str, ...] | None = field(default=None, repr=False, compare=False)
+    key_names: tuple[str, ...] = field(init=False, repr=False)
+    """The key to show in messages; `primary_keys` has those of its names that are columns."""
+
+    def __post_init__(self) -> None:
+        if self.columns and (self.primary_keys or self.stated_key):
+            object.__setattr__(self, "stated_key", self.primary_keys)
+        object.__setattr__(self, "key_names", self.stated_key or ())
 
     @cached_property
     def parts(self) -> tuple[str, ...]:
@@ -111,18 +122,22 @@ class TableDef:
         """Return a short text that only equal definitions share."""
         import hashlib  # a check of handler files does without
 
-        return hashlib.sha256(repr((self.full_name, self.columns)).encode()).hexdigest()[:16]
+        return hashlib.sha256(repr((self.full_name, self.columns or self.key_names)).encode()).hexdigest()[:16]
 
-    def with_keys(self, names: Sequence[str]) -> TableDef:
-        """Return the definition with another primary key, in the same or another case; unclear names are ignored."""
-        columns = (self.column_of(name) for name in names)
+    def with_columns(self, columns: Sequence[Column]) -> TableDef:
+        """Return the definition with other columns and the same key."""
+        return TableDef(self.full_name, tuple(columns)).with_keys(self.stated_key)
+
+    def with_keys(self, names: Sequence[str] | None) -> TableDef:
+        """Return the definition with another primary key, in the same or another case; None: the key is not stated. Of
+        a table with columns, unclear names are ignored."""
+        columns = (self.column_of(name) for name in names or ())
         places: dict[str, int] = {}
         for place, name in enumerate(columns, 1):
             if name is not None:
                 places.setdefault(name, place)
-        return TableDef(
-            self.full_name, tuple(replace(column, key=places.get(column.name, 0)) for column in self.columns)
-        )
+        keyed = tuple(replace(column, key=places.get(column.name, 0)) for column in self.columns)
+        return TableDef(self.full_name, keyed, None if names is None else tuple(names))
 
     def not_in_key(self, names: Iterable[str]) -> list[str]:
         return [name for name in names if self.column_of(name) not in self.primary_keys]
@@ -206,6 +221,11 @@ class Catalog:
     def get(self, full_name: str) -> TableDef | None:
         return self.current.get(full_name) or self.trusted.get(full_name)
 
+    @property
+    def lacks_keys(self) -> bool:
+        """Whether a definition of the user does not state its key, so that the records may."""
+        return any(table.stated_key is None for table in self.trusted.values())
+
     def tables(self) -> tuple[TableDef, ...]:
         return tuple({**self.trusted, **self.current}.values())
 
@@ -218,12 +238,14 @@ class Catalog:
         return {name_parts(name)[-1].casefold(): name for name in self.trusted}
 
     def settle(self, table: TableDef) -> TableDef:
-        """Return a definition from the stream with the types and keys of the trusted definition."""
+        """Return a definition from the stream with the types of the trusted definition, and with its key if it states
+        one."""
         trusted = self.trusted.get(table.full_name)
         if trusted is None:
             return table
         known = {column.name: column for column in trusted.columns}
-        return TableDef(table.full_name, tuple(known.get(column.name, column) for column in table.columns))
+        settled = TableDef(table.full_name, tuple(known.get(column.name, column) for column in table.columns))
+        return settled.with_keys(table.stated_key) if trusted.stated_key is None else settled
 
     def with_tables(self, tables: Iterable[TableDef]) -> Catalog:
         """Return a catalog in which `tables`, already settled, hold from now on."""

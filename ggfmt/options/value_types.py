@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, Literal, TypeVar
 
 from ggfmt.diagnostics.diagnostic import list_names, suggestion
 from ggfmt.java.charsets import canonical_name, charset_names, java_refuses, name_elsewhere, refusal
-from ggfmt.java.text import InvalidValueError, UnsupportedValueError, trim, visible
+from ggfmt.java.text import InvalidValueError, UnsupportedValueError, is_java_class, trim, visible
 from ggfmt.options.releases import find_release
 
 if TYPE_CHECKING:
@@ -321,6 +321,20 @@ class Pairs(ValueType[tuple[tuple[str, str], ...]]):
 
 
 @dataclass(frozen=True)
+class JavaClass(ValueType[str]):
+    """The full name of a Java class, whose last part starts with a capital letter."""
+
+    legal = "the name of a Java class"
+
+    def parse(self, text: str) -> str:
+        if not is_java_class(text):
+            raise InvalidValueError(_cannot_be(text), "give the name of a class, such as `com.example.Driver`")
+        return text
+
+    def render(self, value: str) -> str:
+        return value
+
+
 class Path(ValueType[str]):
     """A directory of a file system that ggfmt can access."""
 

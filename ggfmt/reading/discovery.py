@@ -56,12 +56,23 @@ def discover(job: J, cut: Cut, runner: Runner, tracker: ProgressTracker | None =
     return replace(job, catalog=catalog.with_tables(discovered.tables), events=events, settled=True, source=source)
 
 
+def find_keys(job: J, cut: Cut, runner: Runner, tracker: ProgressTracker | None = None) -> J:
+    """Return the job with the keys that records state of tables whose definition by the user states none."""
+    side = FORMATS[job.input_format].read_support.by(job.source)
+    if job.settled or not job.catalog.lacks_keys or side.discovery is None or not side.discovery.finds_keys:
+        return job
+    found = find_definitions(job.input_format, Catalog(job.catalog.trusted), cut, runner, tracker, job.source)
+    keyed = {table.full_name: table for table in found.tables if table.full_name in job.catalog.trusted}
+    return replace(job, catalog=replace(job.catalog, trusted={**job.catalog.trusted, **keyed}))
+
+
 def _warn_of_encoded_values(job: ReadJob, discovered: DiscoveryResult) -> None:
     """Log a warning if only values describe tables, and the source may encode values by their types (GG218)."""
     discovery = FORMATS[job.input_format].read_support.by(job.source).discovery
     caution = "" if discovery is None else discovery.caution(job.source)
     described = {event.table.full_name for event in discovered.events}
-    names = [table.full_name for table in discovered.tables if table.full_name not in described]
+    found = (table.full_name for table in discovered.tables)
+    names = [name for name in found if name not in described and name not in job.catalog.trusted]
     names = [name for name in names if job.selection.selects(name)]
     if caution and names:
         shown = f"table {visible(names[0])}" if len(names) == 1 else f"{len(names)} tables, such as {visible(names[0])}"

@@ -19,10 +19,12 @@ from ggfmt.java.text import InvalidValueError, visible
 from ggfmt.location import retried
 from ggfmt.options.value_types import OpKey
 from ggfmt.reading.files import InputFile, open_input, unreadable_stops
+from ggfmt.reading.foreign_files import identify_foreign
 
 if TYPE_CHECKING:
     from ggfmt.config.handlers import Configuration  # loads the readers of handler files, which workers do not need
 
+SCHEMA_REGISTRY = "schemaRegistry"  # which has an option of its own
 HEAD_BYTES = 256 << 10
 LONGEST_HEAD_BYTES = 64 << 20  # of the head in which the first record is looked for
 READ = [name for name, format in FORMATS.items() if format.reads is not None]
@@ -115,6 +117,9 @@ def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:
             verdict = "looks like delimited text, whose settings no file shows"
             help = f"give the handler file that wrote it with `--input-config`, or try `{command}`"
         known = unread(head)
+        foreign = None if known or envelope or command else identify_foreign(stored)
+        if foreign is not None:
+            verdict, help = f"fits no input format; the file looks like {foreign.what}", foreign.help
         if known is not None:
             verdict, help = f"is {known.what}, which ggfmt does not read", known.help
         raise Abend(Diagnostic("GG309", f"the first record {verdict}", Span(file=file.shown), help))
@@ -197,6 +202,10 @@ def with_defaults(source: WriterSettings, input_format: str) -> WriterSettings:
     options, specs = source.options or make(), {spec.name: spec for spec in make.specs()}
     values = {}
     for name, text in source.given.items():
+        if name not in specs and name == SCHEMA_REGISTRY:
+            message = f"the input is `{input_format}`, whose messages name no schemas of a registry"
+            help = "leave the schema registry out, or name an Avro format with `--input-format`"
+            raise UsageError(Diagnostic("GG103", message, help=help, topic=input_format))
         if name not in specs:
             help = suggestion(name, specs) or f"to list its properties, run `ggfmt options {input_format}`"
             message = f"`--input-option` names `{name}`, which is not a property of `{input_format}`"

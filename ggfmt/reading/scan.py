@@ -25,7 +25,7 @@ from ggfmt.location import Location
 from ggfmt.model.selection import ALL_TABLES, TableSelection
 from ggfmt.model.table import Catalog, TableDef, name_parts
 from ggfmt.options.value_types import Keys, key_of
-from ggfmt.reading.discovery import discover, discover_from_head
+from ggfmt.reading.discovery import discover, discover_from_head, find_keys
 from ggfmt.reading.files import InputFile, keep, map_files, read_errors_stop, small_objects, unreadable_stops
 from ggfmt.reading.listing import list_inputs
 from ggfmt.reading.masks import check_masks
@@ -144,7 +144,8 @@ class Scan:
     def job(self) -> ReadJob:
         keys = self.request.keys
         tables = self.request.definitions.items()
-        catalog = Catalog({name: t if t.primary_keys else t.with_keys(key_of(name, keys)) for name, t in tables})
+        given = {name: key_of(name, keys) for name, table in tables if not table.primary_keys}
+        catalog = Catalog({name: t.with_keys(given[name]) if given.get(name) else t for name, t in tables})
         return ReadJob(
             self.input_format, catalog, source=self.source, reason=self.reason, selection=self.request.selection
         )
@@ -195,6 +196,7 @@ class Scan:
         """
         tracker, watch = tracker or ProgressTracker(None), watch or Stopwatch()
         cut = self.splits(runner.parallelism) if cut is None else cut
+        job = find_keys(job, cut, runner, tracker)
         try:
             divides = scratch is not None and has_many_tables(job, self.inputs, cut)
         except Unroutable:

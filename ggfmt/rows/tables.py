@@ -162,7 +162,7 @@ def _table(
         replace(later[column.name] if column.name in numbers & later.keys() else column, key=0)
         for column in merge_tables(definitions).columns
     )
-    table = TableDef(name, tuple(columns)).with_keys(last.primary_keys)
+    table = TableDef(name, tuple(columns)).with_keys(last.key_names)
     asked: dict[str, pa.DataType] = {}
     for pattern, type in types:
         asked |= {column: type for column in table.column_names if fnmatchcase(f"{name}.{column}", pattern)}

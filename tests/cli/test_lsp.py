@@ -9,13 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lsprotocol import types
+from pygls.workspace import TextDocument
 
-types = pytest.importorskip("lsprotocol.types")
-pytest.importorskip("pygls")
-
-from pygls.workspace import TextDocument  # noqa: E402
-
-from ggfmt.cli.lsp import actions, completions, diagnostics, hover  # noqa: E402
+from ggfmt.cli.lsp import actions, completions, diagnostics, hover
 
 FILE = """\
 gg.handlerlist=k,h
@@ -195,3 +192,31 @@ def test_without_pygls_the_command_says_how_to_install_it(
     monkeypatch.setitem(sys.modules, "ggfmt.cli.lsp", None)
     assert main(["lsp"]) == 2
     assert capsys.readouterr().err == "`ggfmt lsp` needs the package `pygls`: run `pip install 'ggfmt[lsp]'`\n"
+
+
+def framed(body: bytes) -> bytes:
+    return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+
+
+@pytest.mark.parametrize(
+    ("sent", "words"),
+    [
+        (framed(b"{not json"), "cannot be read"),
+        (framed(b"5"), "cannot be read"),
+        (framed(b"\xff\xfe\x00"), "cannot be read"),
+        (framed(b"[" * 5000), "cannot be read"),
+        (framed(b'{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": 7}'), "cannot be read"),
+        (b"Content-Length: 90\r\n\r\n{}", "cannot be read"),
+        (b"Content-Length: 99999999999999999999\r\n\r\n{}", "would be longer"),
+        (b"Content-Length: " + b"9" * 5000, "longer than"),
+        (bytes(range(128, 256)) * 100, "longer than"),
+        (b"Content-Le", ""),
+        (b"", ""),
+    ],
+)
+def test_a_malformed_message_has_no_traceback(sent: bytes, words: str) -> None:
+    done = subprocess.run([sys.executable, "-m", "ggfmt", "lsp"], input=sent, capture_output=True, timeout=60)
+    shown = (done.stderr + done.stdout).decode("utf-8", "replace")
+    assert "Traceback" not in shown
+    assert words in shown
+    assert done.returncode == (2 if "longer" in words else 0)

@@ -12,7 +12,6 @@ from schema_registry import RegistryStub, schema_registry
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.kafka.registry import SchemaRegistry
 
-pytest.importorskip("confluent_kafka.schema_registry")
 ROW = json.dumps({"type": "record", "name": "T", "fields": [{"name": "ID", "type": "long"}]})
 SUBJECT = "S.T/é-value"
 

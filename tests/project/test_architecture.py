@@ -84,7 +84,7 @@ LIBRARIES: dict[str, set[str]] = {
         "formats.connect.avro_write",
         "formats.records.connect_avro",
     },
-    "msgspec": {"columnar", "formats", "commit", "reading", "sinks", "definitions", "frames.stream", "rows.readers"},
+    "msgspec": {"columnar", "formats", "commit", "reading", "sinks", "definitions", "frames", "rows.readers"},
     "adbc_driver_postgresql": {"database.postgresql"},
     "pymysql": {"comparison.sql_database"},
     "sqlalchemy": {"comparison.sql_database"},

@@ -16,10 +16,11 @@ import pytest
 from dialects import lines, read, written
 from oracle import PlainColumn, PlainOperation, PlainTable
 from pyarrow import orc, parquet
-from runs import run_ggfmt
+from runs import operation, run_ggfmt, write_lines
 from strategies import Changes
 
-from ggfmt.diagnostics.diagnostic import Abend, GgfmtError
+import ggfmt
+from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, UsageError
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.reading.recognition import identify_unsupported
 
@@ -164,3 +165,11 @@ def test_one_such_file_among_others_is_found_before_the_run(tmp_path: Path) -> N
 )
 def test_a_text_that_starts_like_one_is_a_text(start: bytes) -> None:
     assert identify_unsupported(start) is None
+
+
+def test_a_schema_registry_is_not_for_json(tmp_path: Path) -> None:
+    """`--schema-registry` is an option of its own, and so the error names no input option."""
+    source = write_lines(tmp_path / "in.json", [operation(1)])
+    with pytest.raises(UsageError, match="whose messages name no schemas of a registry") as raised:
+        ggfmt.convert(source, to="json", output=tmp_path / "out", schema_registry=tmp_path)
+    assert "input_option" not in str(raised.value) and "schemaRegistry" not in str(raised.value)

@@ -17,8 +17,6 @@ from sql_histories import History, deliver, history, write
 
 import ggfmt
 
-pytest.importorskip("ggfmt.rows.run")
-
 
 @pytest.mark.parametrize(
     ("seed", "histories"), [(1, 30), pytest.param(2, 100, marks=pytest.mark.long)], ids=["few", "many"]

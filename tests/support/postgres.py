@@ -88,8 +88,7 @@ class Server:
 
 @contextmanager
 def server_or_skip(locked: str = "") -> Iterator[Server]:
-    """A server on a free port of 127.0.0.1, as `server`. Without PostgreSQL or its driver, the test is skipped."""
-    pytest.importorskip("adbc_driver_postgresql")
+    """A server on a free port of 127.0.0.1, as `server`. Without PostgreSQL, the test is skipped."""
     found = programs()
     if found is None:
         pytest.skip("there is no PostgreSQL")

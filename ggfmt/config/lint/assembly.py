@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -32,13 +32,14 @@ from ggfmt.config.property_table import (
     Formats,
     types_having,
 )
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, list_names, listing, suggestion
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, list_names, listing, suggestion
 from ggfmt.formats.api.format import Format
-from ggfmt.java.text import InvalidValueError, trim, visible
+from ggfmt.java.text import InvalidValueError, is_java_class, trim, visible
 from ggfmt.options.spec import NO_PROPERTIES, Options, OptionSpec, PropertySet
 
 # Aliases that are the right names in handlers of other types.
 _NAMES_ELSEWHERE = ("avrocodec",)
+_SURELY = 0.8  # how near a word is that a text with dots means
 
 # The code of a handler whose messages ggfmt does not write.
 LEFT_OUT = "GG124"
@@ -73,7 +74,7 @@ class HandlerBuilder:
         self.type_entry = next((entry for key, entry in reversed(keyed) if key.rest.lower() == "type"), None)
         self.type_text = before_comment(self.type_entry) if self.type_entry and not self.type_entry.secret else ""
         self.type = HANDLER_TYPES.get(self.type_text.lower())
-        self.is_custom = "." in self.type_text
+        self.is_custom = _is_class(self.type_text, HANDLER_TYPES)
         of_format = [(key, entry) for key, entry in keyed if key.is_format]
         type_name = self.type.name if self.type is not None else None
         of_type = [f for f in formats.values() if type_name and f.handler_type == type_name]
@@ -208,9 +209,9 @@ class HandlerBuilder:
         if folded in FORMAT_OWNERS:
             whose = "the older Java adapter" if of_adapter else "GoldenGate"
             return UNSUPPORTED, f"`{text}` is a format of {whose} that ggfmt does not write", help
-        if "." in text:
+        if _is_class(text, written) or of_adapter:
             return UNSUPPORTED, f"`{text}` is a Java class or a template, which ggfmt cannot run", help
-        near = suggestion(text, written)
+        near = "write each property in a line of its own" if "=" in text else suggestion(text, written)
         help = self._as_event_handler(folded) or (f"{help}; {near}" if near else help)
         return "GG106", f"`{text}` is not a format", help
 
@@ -225,7 +226,11 @@ class HandlerBuilder:
             return
         applied = None if self.is_left_out else HandlerOptions.specs().find(name)
         listed = (self.type or HANDLERS).find(name)
-        if name.lower() == "compressioncodec" and "." in entry.value and not (self.format and self.format.by_table):
+        if (
+            name.lower() == "compressioncodec"
+            and _is_class(entry.value, ())
+            and not (self.format and self.format.by_table)
+        ):
             applied = None  # a class of Hadoop, for sequence files
         if is_partitioner(name) and not self.is_left_out:
             self._give(partitioner_property(name), entry)
@@ -344,6 +349,11 @@ class HandlerBuilder:
     def _report_unknown(self, code: str, message: str, entry: Entry, near: str | None) -> None:
         help = f"did you mean `gg.handler.{self.name}.{near}`?" if near else None
         self._report(code, message, entry.key_span, help)
+
+
+def _is_class(text: str, words: Iterable[str]) -> bool:
+    """Return whether a text is a Java class in a package, and not one of the words with a mistake."""
+    return "." in text and is_java_class(text) and did_you_mean(text, words, _SURELY) is None
 
 
 def _properties(format: Format) -> PropertySet:

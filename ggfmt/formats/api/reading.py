@@ -327,7 +327,12 @@ class Reader(ABC):
 
 
 class Discovery(ABC):
-    """Collects the tables of a split: columns, types and keys. `every_shape` asks for all lists of columns."""
+    """Collects the tables of a split: columns, types and keys. `every_shape` asks for all lists of columns.
+
+    finds_keys  `settle` also returns the tables of the user whose definition does not state the key
+    """
+
+    finds_keys: ClassVar[bool] = False
 
     @abstractmethod
     def __init__(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Annotated, Any
 
 import msgspec
@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from ggfmt.columnar.strings import booleans, by_value
 from ggfmt.formats.canal import DELETE_IN_OLD
-from ggfmt.formats.json.values import raw_members
+from ggfmt.formats.json.values import json_name, raw_members
 from ggfmt.formats.mysql.types import sql_type
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.declared import DeclaredDialect, Images
@@ -125,16 +125,19 @@ class Canal(DeclaredDialect):
             if keys:
                 self.add_key(table, keys, len(record.data or record.old or (None,)))
             return None
-        reason = "`mysqlType` does not have a string for each column"
-        types, pairs = decoded(_types, bytes(types_text), reason, table)
+        reason = "`mysqlType` is not an object"
+        types, pairs = decoded(partial(_types, table), bytes(types_text), reason, table)
         parts = pairs, frozenset(keys)
         return self.described_in_any_order(table, parts, lambda: _definition(table, types, record, keys), keys)
 
 
 @lru_cache(maxsize=1024)
-def _types(text: bytes) -> tuple[Mapping[str, str], frozenset[tuple[str, str]]]:
+def _types(table: str, text: bytes) -> tuple[Mapping[str, str], frozenset[tuple[str, str]]]:
     """The types of columns by name, and the same in no order."""
-    types = msgspec.json.decode(text, type=dict[str, str])
+    types = msgspec.json.decode(text, type=dict[str, Any])
+    for name, type in types.items():
+        if not isinstance(type, str):
+            raise RecordError("GG308", f"`mysqlType` has {json_name(type)} and not a string", None, table, name)
     return types, frozenset(types.items())
 
 

@@ -38,7 +38,7 @@ class CanalFormatter(DialectFormatter):
         super().__init__(table, context, clock, [_VALUES.get(column.type.kind, quoted) for column in table.columns])
         self.options = options
         types = [(escape_json_text(column.name), *type_text(column.type)) for column in table.columns]
-        keys = ",".join(map(escape_json_text, table.primary_keys))
+        keys = ",".join(map(escape_json_text, table.key_names))
         self._database = escape_json_text(table.schema or "")
         self._key_names = f"[{keys}]" if keys else "null"
         self._mysql_types = "{" + ",".join(f"{name}:{escape_json_text(text)}" for name, text, _ in types) + "}"

@@ -46,7 +46,7 @@ class CdlFormatter(DialectFormatter):
         self._required = [place for place, column in enumerate(table.columns) if not column.nullable]
         self._schema = _schema(table, as_text)
         self._schema_of_gaps = _schema(
-            TableDef(table.full_name, tuple(replace(column, nullable=True) for column in table.columns)), as_text
+            table.with_columns([replace(column, nullable=True) for column in table.columns]), as_text
         )
         self._stamps = [] if as_text else [i for i, c in enumerate(table.columns) if c.type.kind is Kind.TIMESTAMP]
         self.fields = ("schema", "payload")

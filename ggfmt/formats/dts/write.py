@@ -49,8 +49,8 @@ class DtsFormatter(DialectFormatter):
         )
         self._count = zigzag_varint(len(table.columns)) if table.columns else b""
         self._fields = pa.scalar(_LIST + self._count + b"".join(fields) + END, _BINARY)
-        text = compact_json({"PRIMARY": list(table.primary_keys)})
-        self._tags = [text_bytes(KEYS_TAG) + text_bytes(text)] if table.primary_keys else []
+        text = compact_json({"PRIMARY": list(table.key_names)})
+        self._tags = [text_bytes(KEYS_TAG) + text_bytes(text)] if table.key_names else []
         self._statement = pa.scalar(_TEXT + text_bytes(statement(table.parts, source)), _BINARY)
         members = [field["name"] for field in record_schema(options.born_timestamp)["fields"]]
         self.fields = tuple(members)

@@ -175,10 +175,9 @@ def follow(table: TableDef, previous: TableDef | None, ordered: bool = True) -> 
         return table
     if not ordered:
         table = _in_order_of(table, previous)
-    if table.primary_keys or not set(previous.primary_keys) <= set(table.column_names):
+    if table.key_names or (table.columns and not set(previous.key_names) <= set(table.column_names)):
         return table
-    keys = {column.name: column.key for column in previous.columns}
-    return TableDef(table.full_name, tuple(replace(column, key=keys.get(column.name, 0)) for column in table.columns))
+    return table.with_keys(previous.stated_key)
 
 
 def _in_order_of(table: TableDef, previous: TableDef) -> TableDef:
@@ -189,9 +188,9 @@ def _in_order_of(table: TableDef, previous: TableDef) -> TableDef:
     common = [places[column.name] for column in columns if column.name in places]
     if common != sorted(common):
         columns = tuple(sorted(columns, key=lambda column: places.get(column.name, len(places))))
-    keys = table.primary_keys
-    if set(keys) == set(previous.primary_keys):
-        keys = previous.primary_keys
+    keys = table.stated_key
+    if set(keys or ()) == set(previous.key_names):
+        keys = previous.stated_key
     return TableDef(table.full_name, columns).with_keys(keys)
 
 
@@ -209,8 +208,14 @@ def settle(
             changes.append(finding)
             if not isinstance(finding, SelfDescribed):
                 described.add(finding.table.full_name)
-        elif finding.table not in described and finding.table not in catalog.trusted:
+        elif finding.table not in described:
             merged.setdefault(finding.table, Merge(finding.table)).add(finding)
+    given = {name: merged.pop(name).keys for name in [*merged] if name in catalog.trusted}
+    keyed = [
+        catalog.trusted[name].with_keys(keys)
+        for name, keys in given.items()
+        if catalog.trusted[name].stated_key is None
+    ]
     settled = [merge.settle(all_images) for merge in merged.values()]
     by_images = {table.full_name: table for table, _ in settled}
     sure = all(sure for _, sure in settled)
@@ -231,14 +236,14 @@ def settle(
     facts: dict[Any, Any] = {Undescribed(name): columns for name, columns in more.items()}
     for name in merged.keys() - declared.keys():
         facts |= {Unexplained(name, column): members for column, members in merged[name].objects()}
-    return DiscoveryResult(tuple(by_images.values()), tuple(events), sure or all_images, facts, sure)
+    return DiscoveryResult((*by_images.values(), *keyed), tuple(events), sure or all_images, facts, sure)
 
 
 def wider(table: TableDef, columns: Sequence[Column]) -> TableDef:
     """Return the definition with the columns that it lacks at its end."""
     names = set(table.column_names)
     lacking = tuple(column for column in columns if column.name not in names)
-    return TableDef(table.full_name, table.columns + lacking) if lacking else table
+    return table.with_columns(table.columns + lacking) if lacking else table
 
 
 def _more_columns(changes: Sequence[SchemaChange], by_images: Mapping[str, TableDef]) -> dict[str, tuple[Column, ...]]:
@@ -259,7 +264,7 @@ class Merge:
     def __init__(self, table: str) -> None:
         self._table = table
         self._types: dict[str, ColumnShape] = {}
-        self._keys: tuple[str, ...] | None = None
+        self.keys: tuple[str, ...] | None = None
         self._first = ColumnOrder()  # by images with a column that is new in the input
         self._pairs: dict[tuple[str, str], None] = {}
 
@@ -273,7 +278,7 @@ class Merge:
             self._first.add(pairwise(names))
         for name, kind in finding.columns:
             self._types[name] = merge_types(self._types.get(name), kind)
-        self._keys = self._keys or finding.keys
+        self.keys = self.keys or finding.keys
 
     def objects(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield the columns whose objects all have the same members, and the names of these members."""
@@ -289,7 +294,7 @@ class Merge:
             every.add(self._pairs)
             order, sure = every.settle(self._types)
         columns = tuple(Column(name, SQL_TYPES.get(self._types[name], STRING)) for name in order)
-        return TableDef(self._table, columns).with_keys(self._keys or ()), sure
+        return TableDef(self._table, columns).with_keys(self.keys), sure
 
 
 class ColumnOrder:

@@ -138,4 +138,6 @@ def is_avro_record(value: object) -> bool:
     if not isinstance(value, dict) or len(value) != 1:
         return False
     ((name, members),) = value.items()
-    return "." in name and isinstance(members, dict)
+    if not isinstance(members, dict):
+        return False
+    return "." in name or (name == "columns" and any(map(is_avro_union, members.values())))  # GG's, without a schema

@@ -39,7 +39,7 @@ class MaxwellFormatter(DialectFormatter):
         super().__init__(table, context, clock, self._values, keeps)
         self.options = options
         self._database, self._name = escape_json_text(table.schema or ""), escape_json_text(table.name)
-        keys = ",".join(map(escape_json_text, table.primary_keys)) if options.output_primary_key_columns else ""
+        keys = ",".join(map(escape_json_text, table.key_names)) if options.output_primary_key_columns else ""
         self._key_names = f"[{keys}]" if keys else None
         present = {
             "position": options.output_position,

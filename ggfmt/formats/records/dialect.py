@@ -293,7 +293,7 @@ class Dialect(ABC):
     def keyed(self, table: TableDef) -> TableDef:
         """Return a definition with the key of `keys_elsewhere` if it has none itself."""
         keys = self.keys_elsewhere(table.full_name)
-        if not keys or table.primary_keys:
+        if not keys or table.key_names:
             return table
         return table.with_keys(keys)
 

@@ -76,13 +76,16 @@ class DialectFindings:
 
 
 class DialectDiscovery(DialectScanning, Discovery):
+    finds_keys = True
+
     def __init__(self, catalog: Catalog, every_shape: bool = False, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         self._dialect = self.dialect(source, with_tokens=False)
         self._dialect.trusted = catalog.trusted
         self._has_keys = False
         self._every_shape = every_shape
         self._all_images = True
-        self._known = {name: KnownTable(declared=True) for name in catalog.trusted}
+        described = (name for name, table in catalog.trusted.items() if table.stated_key is not None)
+        self._known = {name: KnownTable(declared=True) for name in described}
         self._declared: dict[str, TableDef] = {}
         self._decoders: dict[str, Any] = {}
         self._findings: list[Finding] = []
@@ -228,7 +231,7 @@ class DialectDiscovery(DialectScanning, Discovery):
         discovered = settle(of_tables, catalog, all_images, cls.dialect.keys_stay, cls.dialect.ordered)
         # A split may have made a definition before it, or another split, found the message key. Run discovery again.
         lacking |= not every_shape and any(
-            not event.table.primary_keys and MessageKey(event.table.full_name) in facts for event in discovered.events
+            not event.table.key_names and MessageKey(event.table.full_name) in facts for event in discovered.events
         )
         mixed = {key.table for key in discovered.facts if isinstance(key, Undescribed)}
         facts = {key: fact for key, fact in facts.items() if not isinstance(key, Encoding) or key.table in mixed}

@@ -256,7 +256,7 @@ def test_a_comment_behind_a_value(line: str, column: int, length: int) -> None:
         "gg.handler.k.format.lineDelimiter=CDATA[\\n] -- Unix",
         "gg.handler.k.format.insertOpKey=\\ I # blank",
         "gg.handler.k.schemaFilePath=dirdef # not there",
-        "gg.handler.k.type=a.b # c",
+        "gg.handler.k.type=a.B # c",
         "gg.schemareplaceregex=CDATA[[$] # c",
     ],
 )
@@ -271,7 +271,7 @@ def test_a_comment_does_not_hide_what_else_is_wrong() -> None:
 
 
 def test_a_comment_is_not_shown_with_a_secret() -> None:
-    text = b"gg.handlerlist=k\ngg.handler.k.dbPassword=hunter2 # x\ngg.handler.k.type=a.b\ngg.handler.k.format=xml\n"
+    text = b"gg.handlerlist=k\ngg.handler.k.dbPassword=hunter2 # x\ngg.handler.k.type=a.B\ngg.handler.k.format=xml\n"
     (finding,) = lint(text, "f")
     assert finding.code == "GG113"
     assert "hunter2" not in diagnostics_text([finding])
@@ -671,7 +671,7 @@ def legal_text(kind: ValueType[Any]) -> str:
     """A legal value of a kind."""
     if isinstance(kind, Choice):
         return next(iter(kind.words))
-    return next(text for text in ("false", "10", "03:00", "${optype}", "x") if accepts(kind, text))
+    return next(text for text in ("false", "10", "03:00", "${optype}", "x", "a.B") if accepts(kind, text))
 
 
 def accepts(kind: ValueType[Any], text: str) -> bool:
@@ -1167,3 +1167,29 @@ def test_the_linter_loads_nothing_heavy() -> None:
     loaded = {name.partition(".")[0] for name in json.loads(ended.stdout)}
     assert "ggfmt" in loaded
     assert loaded & {"pyarrow", "fastavro", "lxml", "msgspec", "pyspark", "typer", "rich", "numpy"} == set()
+
+
+@pytest.mark.parametrize("text", ["json.row", "json.Row", "json.", ".json", "com.acme.fmt", "a..B", "a.B c"])
+def test_a_word_with_dots_is_no_java_class(text: str) -> None:
+    """A class has packages and a capital letter, and is not nearly a format or a type."""
+    assert codes(f"gg.handlerlist=h\ngg.handler.h.format={text}\n") == [(2, "GG106")]
+    type = {"json.row": "kafka.connect", "json.Row": "Kafka.Connect"}.get(text, text)
+    assert "GG123" in [code for _, code in codes(f"gg.handlerlist=h\ngg.handler.h.type={type}\n")]
+
+
+@pytest.mark.parametrize("text", ["com.acme.Format", "com.acme.Format$Inner", "_a.B", "my.Json"])
+def test_a_java_class_is_not_for_ggfmt_to_judge(text: str) -> None:
+    assert codes(f"gg.handlerlist=h\ngg.handler.h.format={text}\n") == [(2, "GG149")]
+    assert "GG123" not in [code for _, code in codes(f"gg.handlerlist=h\ngg.handler.h.type={text}\n")]
+
+
+def test_a_property_with_a_class_takes_no_other_text() -> None:
+    line = "gg.handlerlist=h\ngg.handler.h.type=hdfs\ngg.handler.h.format=json\ngg.handler.h.hiveJdbcDriver="
+    assert codes(f"{line}org.apache.hive.jdbc.HiveDriver\n") == []
+    assert codes(f"{line}org.apache.hive.jdbc\n") == [(4, "GG103")]
+    assert codes(f"{line}org.apache.hive.jdbc.HiveDriver gg.handler.h.mode=op\n") == [(4, "GG103")]
+
+
+def test_two_properties_on_a_line() -> None:
+    (finding,) = lint(b"gg.handlerlist=h\ngg.handler.h.format=json gg.handler.h.a=1g\n", "f")
+    assert (finding.code, "in a line of its own" in str(finding.help)) == ("GG106", True)

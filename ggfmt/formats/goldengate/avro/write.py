@@ -54,7 +54,7 @@ class AvroFormatter(writing.Formatter):
         self._columns = Columns([column.encode for column in self._types], flagged=is_flagged(options, self.by_image))
         self._table = text_bytes(table.full_name)
         self._op_keys = OpKeys([text_bytes(key) for key in op_keys(options)], pa.binary())
-        self._primary_keys = array_bytes(table.primary_keys)
+        self._primary_keys = array_bytes(table.key_names)
         self._wrapper_head, self._end = b"", b""
         if isinstance(options, AvroOpOptions):
             self.delimiter = options.line_delimiter

@@ -128,7 +128,7 @@ class DelimitedFormatter(writing.Formatter):
 
             return token_texts(batch.tokens, pair, self.options.key_value_pair_delimiter)
         if column.keyword == KEY_COLUMNS:
-            return ",".join(self.table.primary_keys)
+            return ",".join(self.table.key_names)
         return self._values.of(column, batch)
 
     def _value(self, place: int, column: ImageColumn) -> Piece:

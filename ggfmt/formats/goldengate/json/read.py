@@ -214,7 +214,7 @@ class OperationJson(Dialect):
             return name_problem(name) is None
         if record.primary_keys is not _NULL:
             keys = named_keys(record.primary_keys)
-            if keys and keys != definition.primary_keys:
+            if keys and keys != definition.key_names:
                 return True
         columns = self._checks_of(definition)
         for data in (record.before, record.after):
@@ -278,7 +278,7 @@ class OperationJson(Dialect):
             listed = msgspec.json.decode(keys or b"null", type=tuple[str, ...] | None)
         except ValueError:
             return None
-        return None if definition is None or (listed and listed != definition.primary_keys) else definition
+        return None if definition is None or (listed and listed != definition.key_names) else definition
 
 
 def named_keys(data: Raw) -> tuple[str, ...]:

@@ -176,7 +176,7 @@ class JsonMetadata:
         self._style = style
         self._values = MetaValues(table, op_keys(options), context, clock)
         self._op_keys = OpKeys([escape_json_text(key) for key in op_keys(options)])
-        self._keys = _array(table.primary_keys, style)
+        self._keys = _array(table.key_names, style)
         gap = style.member(1)
         self._members = [(f"{gap}{escape_json_text(column.name)}:", self._make(column)) for column in self.columns]
 

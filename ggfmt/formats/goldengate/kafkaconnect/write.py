@@ -150,7 +150,7 @@ class MetadataFields:
         if keyword == ALL_TOKENS:
             return [avro.VALUE, avro.END if batch.tokens is None else avro.string_maps(batch.tokens)]
         if keyword == KEY_COLUMNS:
-            return [avro.VALUE + avro.array_bytes(self._table.primary_keys)]
+            return [avro.VALUE + avro.array_bytes(self._table.key_names)]
         values = self._of(column, batch)
         return [avro.VALUE + avro.text_bytes(values)] if isinstance(values, str) else avro.optional_strings(values)[0]
 
@@ -159,7 +159,7 @@ class MetadataFields:
         if keyword == ALL_TOKENS:
             return join(["{", token_texts(batch.tokens, _pair, ","), "}"], len(batch))
         if keyword == KEY_COLUMNS:
-            return f"[{','.join(map(quote, self._table.primary_keys))}]"
+            return f"[{','.join(map(quote, self._table.key_names))}]"
         values = self._of(column, batch)
         return quote(values) if isinstance(values, str) else json_text.quote_json(values, Encoding.CONNECT)
 

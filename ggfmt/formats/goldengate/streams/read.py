@@ -98,7 +98,8 @@ class Streams(DeclaredDialect):
             return [records.ddl_statement(text, record.op_ts, None if record.pos is None else str(record.pos))]
         if word == records.OBJECT_METADATA:
             table, columns = self.named_table(record), bytes(record.columns)
-            return (self.described((table, columns), lambda: _described_table(table, columns)),)
+            described = self.described((table, columns), lambda: _described_table(table, columns))
+            return (described,) if described.table.columns else "object metadata"  # of a table with truncates alone
         if word != records.UPSERT:
             return super().others(record, word)
         if self._upsert == REFUSE:

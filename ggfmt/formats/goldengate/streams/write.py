@@ -43,7 +43,7 @@ class StreamsFormatter(DialectFormatter):
         super().__init__(table, context, clock, values)
         self.options = options
         self._op_keys = formatter.json_words(op_keys(options))
-        keys = ",".join(map(escape_json_text, table.primary_keys))
+        keys = ",".join(map(escape_json_text, table.key_names))
         self._keys = f"[{keys}]" if options.include_primary_keys else None
         self._name = escape_json_text(table.full_name)
         names = ("qual_table", "op_type", "op_ts", "pos", *TOKENS)

@@ -170,7 +170,6 @@ def test_the_converter_of_values_chooses_the_format() -> None:
 
 
 def test_ids_are_those_of_the_registry() -> None:
-    pytest.importorskip("confluent_kafka.schema_registry")
     converters = pickle.loads(pickle.dumps(made(key=AVRO, value=AVRO, **SECRET)))
     assert "secret" not in repr(converters)
     assert made().value.schema_id("t", KEY_SCHEMA) is None
@@ -183,7 +182,6 @@ def test_ids_are_those_of_the_registry() -> None:
 
 @pytest.mark.process
 def test_a_dry_run_asks_the_registry_and_registers_nothing() -> None:
-    pytest.importorskip("confluent_kafka.schema_registry")
     with schema_registry(user="ada:secret") as stub:
         own = {"value.converter.schema.registry.url": stub.url, **SECRET}
         value = made(value=AVRO, **own).value

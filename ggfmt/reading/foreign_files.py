@@ -1,0 +1,59 @@
+"""Files that people hand to ggfmt, and that hold no changes, or changes in a form that it does not read."""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+
+from ggfmt.formats.json.files import UnsupportedMessages
+
+_ROWS = "changes have operations, in a form that `ggfmt formats` lists; to compare rows, use `ggfmt compare`"
+_NO_CHANGES = "name only files with changes in a format that `ggfmt formats` lists"
+_UTF_8 = "convert it to UTF-8, for example with `iconv -f %s -t UTF-8`"
+_LOOKED_AT = 8 << 10  # bytes; some expressions try each of them
+_DELIMITERS = (b",", b";", b"\t", b"|")
+
+
+def identify_foreign(head: bytes) -> UnsupportedMessages | None:
+    """Return what a file with such first bytes probably is, if it fits no format; None if it may be anything."""
+    looks: dict[str, list[str]] = {}
+    for line in (pkgutil.get_data(__package__, "foreign_files.txt") or b"").decode().splitlines():
+        if line in ("[binary]", "[text]"):
+            of_section = looks[line] = []
+        elif "\t" in line:
+            of_section.append(line)
+    start = head[:_LOOKED_AT]
+    binary, text = looks.values()
+    return _look_at(start, binary) or _other_charset(head) or _look_at(start, text) or _table(start)
+
+
+def _look_at(head: bytes, lines: Sequence[str]) -> UnsupportedMessages | None:
+    for look, what, help in (line.split("\t") for line in lines):
+        if re.match(look.encode(), head, re.DOTALL | re.IGNORECASE):
+            return UnsupportedMessages(what, help)
+    return None
+
+
+def _other_charset(head: bytes) -> UnsupportedMessages | None:
+    text = head[: head.rfind(b"\n") + 1] or head  # the head may end within a character
+    try:
+        text.decode()
+        return None
+    except UnicodeDecodeError:
+        if re.search(rb"[\0-\x08\x0e-\x1a\x1c-\x1f]", text):
+            return UnsupportedMessages("a binary file", _NO_CHANGES)
+    with suppress(UnicodeDecodeError):
+        if re.search("[\u4e00-\u9fff]{2}", text.decode("gbk")):
+            return UnsupportedMessages("a text in GBK", _UTF_8 % "GBK")
+    return UnsupportedMessages("a text that is not in UTF-8", _UTF_8 % "WINDOWS-1252")
+
+
+def _table(head: bytes) -> UnsupportedMessages | None:
+    lines = [line for line in head.splitlines()[:20] if line]
+    counts = (Counter(line.count(delimiter) for line in lines) for delimiter in _DELIMITERS)
+    if len(lines) > 1 and any(not count[0] and count.most_common(1)[0][1] * 2 > len(lines) for count in counts):
+        return UnsupportedMessages("a table of rows", _ROWS)
+    return None
