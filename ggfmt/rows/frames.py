@@ -225,6 +225,8 @@ def _stage_base(plan: FramePlan) -> Callable[[Batches], Batches]:
         for rows in batches:
             names = rows.schema.names
             columns = [_typed_base(rows[name], table, name) for name in names]
+            if any(rows[name].null_count for name in table.key):
+                raise ValueError(f"the base has a row with NULL in a column of the key: {', '.join(table.key)}")
             typed = pa.RecordBatch.from_arrays(columns, schema=table.schema_of(names))
             yield from waiting.add(base_operations(typed, table, schema))
         yield from waiting.flush()

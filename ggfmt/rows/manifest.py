@@ -141,6 +141,7 @@ def _table(result: TableResult) -> dict[str, Any]:
     table, stats, counts, query = result.table, result.stats, result.counts, result.query.query
     return {
         "key": list(table.key),
+        **({"number_texts": table.number_texts} if table.number_texts else {}),
         "columns": {name: ddl_type(table.types[name]) for name in result.query.columns},
         "types_from": "definitions" if table.defined else "data",
         "numbers": {name: list(astuple(numbers)) for name, numbers in result.numbers.items()},

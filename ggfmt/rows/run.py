@@ -382,6 +382,7 @@ class _TableWork:
             return False
         crowded = self._groups > MAX_GROWTH * base.bucket_count
         same = base.key == table.key and list(base.types.items()) == columns
+        same = same and list(base.number_texts) == table.number_texts  # they decide on the bucket of a key
         return bool(table.key) and same and not crowded
 
     def base_items(self) -> Iterator[tuple[Task, Any]]:
