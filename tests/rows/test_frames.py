@@ -206,7 +206,7 @@ def test_what_makes_no_sense_is_refused_at_once(spark: SparkSession, tmp_path: P
     for settings, message in cases:
         with pytest.raises(UsageError, match=message):
             ggfmt.current(spark, path, "T", **{"key": "ID", **settings})
-    frame = ggfmt.current(spark, path, "T", key="ID", keep="deleted", metadata_prefix="gg")
+    frame = ggfmt.current(spark, path, "T", key="ID", keep=["deleted"], metadata_prefix="gg")
     assert frame.columns == [*after, "gg_state"]
 
 

@@ -261,7 +261,7 @@ class LakeTarget(RowTarget):
         return self._tables[name]
 
     def _path(self, file: Location) -> str:
-        return file.name_below(self.output.root) or file.canonical
+        return file.entry_below(self.output.root) or file.canonical
 
     # Publishing
 
