@@ -58,7 +58,7 @@ def test_a_loss_that_does_not_happen_is_a_failure(rule: str, tmp_path: Path) -> 
         RULES[rule].ask(Boaster(tmp_path / "target"))
 
 
-@pytest.mark.parametrize(("target", "rule"), _asked())
+@pytest.mark.parametrize(("target", "rule"), list(_asked()))
 def test_a_target_keeps_its_contract(
     target: type[Target], rule: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

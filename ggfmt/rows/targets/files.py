@@ -48,7 +48,7 @@ class FileTarget(RowTarget):
             self._replaced = self.output.replaced(mode)
 
     def prepare(self, names: Sequence[str], bases: Mapping[str, BaseTable]) -> dict[str, BaseTable]:
-        """Raises: Abend GG509 for a file of a table that somebody has removed: a merge does not read all files."""
+        """Raises: Abend GG509 for a file of a table that is gone: a merge does not read all files."""
         found, store = super().prepare(names, bases), self.output.store
         known = () if self.previous is None else self.previous.table_files()
         for directory in map(safe_name, found) if known else ():

@@ -149,8 +149,8 @@ class PostgreSQLTarget(RowTarget):
         return len(self._database.statements) > before
 
     def _check_made_again(self, table: RowTable, made: TargetTable) -> None:
-        """Raises: UsageError GG596 for a table without the rows that earlier runs have written, as somebody has dropped
-        it and made it again. In a restored database, the state of the stream is another table, too."""
+        """Raises: UsageError GG596 for a table that was dropped and made again without its rows. In a restored
+        database, the state of the stream is another table, too."""
         database = self._database
         ids = f"{literal(made.shown)}::regclass::oid::bigint, to_regclass('{STATE}')::oid::bigint"
         now = self._oids[table.name] = list(next(database.rows(f"select {ids}")))
@@ -160,7 +160,7 @@ class PostgreSQLTarget(RowTarget):
         if database.value(f"select not exists (select from {made.shown})"):
             help = "restore its rows; or, to apply all changes to it, give another `--stream`"
             raise table_error(table.name, f"the table {made.shown} was made again, and is empty", help)
-        log.warning("%s: the table was made again: rows that no new operation is for stay", visible(made.shown))
+        log.warning("%s was made again; rows that the run does not change stay as they are", visible(made.shown))
 
     def _clear_returned(self, table: RowTable, made: TargetTable) -> None:
         """Empty columns that the source has dropped and added again: the table has their old values."""

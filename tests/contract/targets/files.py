@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import shutil
@@ -13,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import fastavro
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pyarrow.fs as pafs
 import pyarrow.orc as orc
 import pyarrow.parquet as parquet
@@ -25,27 +25,19 @@ from ggfmt.model.table import split_name
 
 
 def read_csv(data: bytes) -> list[Row]:
-    """Return rows, with a field without quotes and text as NULL, which the module `csv` does not tell from `""`."""
-    records: list[list[Any]] = []
-    fields: list[Any] = []
-    text, start, at = data.decode(), 0, 0
-    while at < len(text):
-        quoted = text[at] == '"'
-        start = at
-        if quoted:
-            at += 1
-            while text[at] != '"' or text[at + 1 : at + 2] == '"':
-                at += 2 if text[at] == '"' else 1
-            at += 1
-        while text[at] not in ",\n":
-            at += 1
-        (value,) = next(csv.reader(io.StringIO(text[start:at], newline=""))) if at > start else (None,)
-        fields.append(value)
-        if text[at] == "\n":
-            records.append(fields)
-            fields = []
-        at += 1
-    return [dict(zip(records[0], record, strict=True)) for record in records[1:]]
+    """Return rows as texts. NULL has no quotes, and an empty text has."""
+    width = len(pa_csv.read_csv(io.BytesIO(data.split(b"\n", 1)[0] + b"\n")).schema)
+    names = [f"c{number}" for number in range(width)]
+    options = pa_csv.ConvertOptions(
+        column_types=dict.fromkeys(names, pa.string()),
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+    )
+    parsing = pa_csv.ParseOptions(newlines_in_values=True)
+    table = pa_csv.read_csv(io.BytesIO(data), pa_csv.ReadOptions(column_names=names), parsing, options)
+    header, *rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
+    return [dict(zip(header, row, strict=True)) for row in rows]
 
 
 def read_json(data: bytes) -> list[Row]:

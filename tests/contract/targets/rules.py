@@ -293,7 +293,7 @@ def _expect_outcome(target: Target, outcome: str) -> None:
         target.run()
         assert canonical_rows(target.rows(T), {}) != LEFT, "the declared loss does not happen"
     else:
-        for _ in range(2):  # the second run says so, too
+        for _ in range(2):  # also in the second run
             with pytest.raises(GgfmtError, match=outcome):
                 target.run()
 
