@@ -286,7 +286,7 @@ def _on_disk() -> list[type[Target]]:
         found.append(type(f"{to.title()}Files", (base,), {"to": to, "loses": loses}))
     for one in found:
         one.name = one.to  # type: ignore[attr-defined]
-        one.kills = one.name in ("parquet", "delta", "iceberg")
+        one.kills = one.name in ("parquet", "delta")
     return found
 
 
