@@ -128,7 +128,7 @@ def missing_null_and_empty(target: Target) -> None:
 def quotes_in_names(target: Target) -> None:
     """In names of columns and tables, with a second run."""
     names = ['d"q', "s'q", "b`q", "p%41", "ä", "do.t", "back\\slash", "$dollar"]
-    _named(target, "quotes", names, "S.Q'\"`T")
+    _named(target, "quotes", names, "S.Q'\"%41`T")
 
 
 @rule()
