@@ -251,6 +251,11 @@ class Location:
         start = root.path.rstrip("/") + "/"
         return self.path.removeprefix(start) if self.path.startswith(start) else None
 
+    def entry_below(self, root: Location) -> str | None:
+        """Return what `entry` of the root takes to make this location; None if it is not below."""
+        name = self.name_below(root)
+        return unquote(name) if name is not None and self.store.prefix else name
+
     def show(self, name: str) -> str:
         """Return the address of a name below this location, without secrets of the location."""
         base, mark, options = self.shown.partition("?") if self.store.prefix else (self.shown, "", "")

@@ -124,6 +124,11 @@ class ConsolidateRequest:
         Option(metavar="BYTES", help="The approximate size of each file of rows, such as `64m`."),
         After("sort_by"),
     ] = None
+    metadata_prefix: Annotated[
+        str,
+        Option(metavar="TEXT", help="Text before the names of metadata columns: `gg` gives `gg_op`."),
+        After("keep"),
+    ] = ""
     starts_empty: Annotated[bool, options.STARTS_EMPTY, After("order")] = False
     on_unfit: Annotated[
         OnUnfit,
@@ -187,6 +192,7 @@ def run_consolidation(request: ConsolidateRequest, database: ApplyConnection | N
         frozenset(filter(None, kept)),
         request.on_unfit,
         request.starts_empty,
+        request.metadata_prefix,
     )
     input_format, source = arguments.input_settings(
         request.input_format, request.input_config, request.input_options, request.schema_registry

@@ -52,7 +52,7 @@ class Store:
 
     def location(self, *names: str) -> Location:
         """Return the location of a name, as any process may use it."""
-        return self.root.child(*names) if any(names) else self.root
+        return self.root.entry("/".join(names)) if any(names) else self.root
 
     def shown(self, *names: str) -> str:
         return self.location(*names).shown

@@ -47,12 +47,13 @@ def _rows(
     on_unfit: OnUnfit = "error",
     starts_empty: bool = False,
     discover: bool | None = None,
+    metadata_prefix: str = "",
     **input_options: PropertyValue,
 ) -> DataFrame:
     from ggfmt.rows.query import RowQuery
 
     states = frozenset([keep] if isinstance(keep, str) else keep)
-    query = RowQuery(kind, _text(as_of), _text(since), order, states, on_unfit, starts_empty)
+    query = RowQuery(kind, _text(as_of), _text(since), order, states, on_unfit, starts_empty, metadata_prefix)
     from ggfmt.spark.features import FRAMES, require
 
     require(FRAMES, spark)
@@ -111,6 +112,7 @@ current = _function(
     on_unfit       what becomes of a value that the type of its column does not have: an `error` when the frame is used,
                    `null`, or the row is `unresolved`
     starts_empty   the table had no rows before the first operation in the files
+    metadata_prefix  text before the names of the columns that the table does not have, such as `_state`
 
     The columns are those of the table at that point in time, with the types of the source. A row is unresolved if the
     files do not say for certain what it is.

@@ -131,6 +131,7 @@ class _Unit:
             rows, counts = self._changes(state, batch)
         if query.kind != "current":
             self._current_states(state)
+        counts.states[UNRESOLVED] += len(state.unkeyed)
         counts.unfit.update(self._unfit)
         counts.last_positions = self._last_positions
         self._add_evidence(counts, state)

@@ -46,6 +46,7 @@ class BaseTable:
     types: Mapping[str, pa.DataType] = field(default_factory=dict)
     key: tuple[str, ...] = ()  # from a manifest; empty if unknown
     bucket_count: int = 0  # into which a run divided the keys
+    number_texts: tuple[str, ...] = ()  # columns of the key that were compared as numbers, and are texts
     defined: bool = False  # a manifest has the name and the types of the table
     complete: bool = False  # it has all rows, none was unresolved: a key without a row is free
     # by column the range of numbers that were found in the data
@@ -108,7 +109,10 @@ def described_table(name: str, entry: Mapping[str, Any]) -> BaseTable:
     types = {column: row_type_named(type) for column, type in entry["columns"].items()}
     numbers = {column: NumberRange(*found) for column, found in entry.get("numbers", {}).items()}
     unset = frozenset(entry.get("unset", ()))
-    return BaseTable(name, (), types, tuple(entry["key"]), defined=True, numbers=numbers, unset=unset)
+    number_texts = tuple(entry.get("number_texts", ()))
+    return BaseTable(
+        name, (), types, tuple(entry["key"]), number_texts=number_texts, defined=True, numbers=numbers, unset=unset
+    )
 
 
 def number_ranges(base: BaseTable) -> dict[str, NumberRange]:

@@ -150,7 +150,7 @@ class EvidenceFinder:
         unlike = places_of(differ(narrow(values, pa.StringArray), narrow(others, pa.StringArray), (own, other)))
         type = self._table.types[name]
         is_text = pa.types.is_string(type)
-        if not len(unlike) or (is_text and name not in self._table.found):
+        if not len(unlike) or (is_text and not self._table.has_numbers(name)):
             return unlike
         texts = [narrow(values.take(own.take(unlike)), pa.StringArray)]
         texts.append(narrow(others.take(other.take(unlike)), pa.StringArray))

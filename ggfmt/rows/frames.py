@@ -20,7 +20,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow import ipc
 from ggfmt.arrow.arrays import as_strings, concatenated, non_null_values
 from ggfmt.columnar.typed import typed_values
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import UsageError
 from ggfmt.frames.batches import located_batches
 from ggfmt.frames.column_types import TEXT
 from ggfmt.frames.plan import Plan, Request, make_scan, plan_of, table_of
@@ -35,7 +35,7 @@ from ggfmt.rows.key_updates import LinkedKeys, may_meet_an_insert
 from ggfmt.rows.numbers import NumberRange, is_number
 from ggfmt.rows.operations import TRUNCATE, base_operations, staged_operations, staged_schema, without_before_images
 from ggfmt.rows.query import RowQuery, query_error
-from ggfmt.rows.results import TableQuery
+from ggfmt.rows.results import TableQuery, check_names
 from ggfmt.rows.staging import (
     SplitStager,
     StagedInput,
@@ -113,12 +113,9 @@ def rows_frame(
     table, _ = with_found_types(table, staged.stats.numbers, before)
     _check_base(table, base_types)
     wanted = TableQuery.of(query, table, staged.stats, found.files, base is not None or query.starts_empty)
-    for column in wanted.query.metadata_columns:
-        if column in wanted.columns:
-            message = f"`{name}` has a column `{column}`, which is also the name of a metadata column of the result"
-            raise query_error(
-                message, "rename the column in the definitions, or request rows without the metadata column"
-            )
+    folds = str(spark.conf.get("spark.sql.caseSensitive")).lower() != "true"
+    session = "this session of Spark (`spark.sql.caseSensitive` is `false`)"
+    check_names(name, wanted.columns, wanted.marks, session if folds else "")
     frame_plan = FramePlan(plan, wanted, found.links(name, wanted.ordering), found.buckets, strict)
     send_package(spark)
     splits = len(plan.splits)
@@ -154,7 +151,6 @@ class _StatsSink:
         table = tables_of(job, keys, self.types, to="spark", on_unfit=self.on_unfit)[name]
         if self.base_types is not None and not table.defined:
             table = with_base_columns(table, self.base_types)
-        _check_case(self.spark, table)
         return table
 
     def discard(self) -> None:
@@ -170,16 +166,6 @@ def _plan(request: Request, sink: _StatsSink, runner: Runner) -> tuple[Plan, Sta
     found = merge_outcomes(job, {table.name: table}, outcomes, 1, scan.files)
     size = sum(staged.size for staged in found.staged.values())
     return plan_of(request, job, splits.all), replace(found, buckets=unit_count(size, runner.parallelism))
-
-
-def _check_case(spark: SparkSession, table: RowTable) -> None:
-    """Raises: UsageError GG551 for names that differ by case alone, if the session of Spark ignores case."""
-    folded = [name.lower() for name in table.columns]
-    twice = next((name for name in table.columns if folded.count(name.lower()) > 1), None)
-    if twice is not None and str(spark.conf.get("spark.sql.caseSensitive")).lower() != "true":
-        message = f"columns differ from `{twice}` only in case, which this session of Spark ignores"
-        help = "set `spark.sql.caseSensitive` to `true`"
-        raise UsageError(Diagnostic("GG551", message, Span(table=table.name), help))
 
 
 def _check_base(table: RowTable, types: Mapping[str, pa.DataType] | None) -> None:
@@ -225,6 +211,8 @@ def _stage_base(plan: FramePlan) -> Callable[[Batches], Batches]:
         for rows in batches:
             names = rows.schema.names
             columns = [_typed_base(rows[name], table, name) for name in names]
+            if any(rows[name].null_count for name in table.key):
+                raise ValueError(f"the base has a row with NULL in a column of the key: {', '.join(table.key)}")
             typed = pa.RecordBatch.from_arrays(columns, schema=table.schema_of(names))
             yield from waiting.add(base_operations(typed, table, schema))
         yield from waiting.flush()

@@ -312,8 +312,8 @@ def _as_staged(batch: pa.RecordBatch, table: RowTable, schema: pa.Schema) -> pa.
         for prefix in _KEYS:
             there = f"{prefix}.{name}" in names  # a table without a key may have got a column
             column = batch[f"{prefix}.{name}"] if there else nulls(len(batch), table.key_type(name))
-            retyped = retyped or not there or column.type != table.key_type(name)
-            arrays[f"{prefix}{j}"] = _key_values(column, table, name)
+            key = arrays[f"{prefix}{j}"] = _key_values(column, table, name)
+            retyped = retyped or not there or key is not column
     if retyped or len(known) > len(table.identity):
         for name, prefix in (("hash", "k"), ("old_hash", "o")):
             hashes = row_hashes([arrays[f"{prefix}{j}"] for j in range(len(table.identity))])
@@ -329,10 +329,10 @@ def _as_staged(batch: pa.RecordBatch, table: RowTable, schema: pa.Schema) -> pa.
 
 def _key_values(column: pa.Array[Any], table: RowTable, name: str) -> pa.Array[Any]:
     type = table.key_type(name)
-    if column.type == type:
+    if column.type == type and name not in table.number_texts:
         return column
     texts = narrow(as_text(column), pa.StringArray)
-    if name in table.found:
+    if name in table.found or name in table.number_texts:
         return canonical_numbers(texts)
     values, wrong = typed_values(texts, type)
     if wrong:

@@ -31,6 +31,7 @@ from ggfmt.rows.tables import RowTable
 from ggfmt.rows.units import KeptFiles, ShortenedFile
 from ggfmt.version import VERSION
 
+PREFIX_MEMBER = "metadata_prefix"
 MAX_TABLES = 20  # with a line each
 _OF_SET_ASIDE = ("key", "columns", "numbers", "operations", "order", "unfit", "last_position")
 
@@ -118,6 +119,7 @@ def build_manifest(
             "on_unfit": query.on_unfit,
             "to": settings.to,
             "base": None if settings.base is None else without_credentials(settings.base),
+            **({PREFIX_MEMBER: query.metadata_prefix} if query.metadata_prefix else {}),
             **({HIDDEN_MEMBER: settings.selection.hidden} if settings.selection.hides else {}),
         },
         "input_format": staged.job.input_format,
@@ -141,10 +143,11 @@ def _table(result: TableResult) -> dict[str, Any]:
     table, stats, counts, query = result.table, result.stats, result.counts, result.query.query
     return {
         "key": list(table.key),
+        **({"number_texts": table.number_texts} if table.number_texts else {}),
         "columns": {name: ddl_type(table.types[name]) for name in result.query.columns},
         "types_from": "definitions" if table.defined else "data",
         "numbers": {name: list(astuple(numbers)) for name, numbers in result.numbers.items()},
-        "marks": list(query.metadata_columns),
+        "marks": result.query.marks,
         "operations": dict(sorted(stats.operations.items())),
         "order": str(result.query.ordering),
         "rows": counts.states[CURRENT] - counts.present,  # as of new files, less the rows deleted in others

@@ -11,7 +11,7 @@ from typing import Any
 from ggfmt.commit.names import safe_name
 from ggfmt.commit.records import CONSOLIDATION_MEMBER, output_to_read, rows_manifest
 from ggfmt.model.table import quoted_name, split_name
-from ggfmt.rows.query import OP, query_error
+from ggfmt.rows.query import query_error
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def _statements(table: str, entry: Mapping[str, Any], writing: _Writing) -> Iter
     quoted = partial(quoted_name, quote=writing.quote)
     name = ".".join(map(quoted, split_name(table)))
     types = {quoted(column): _type(type, writing) for column, type in entry["columns"].items()}
-    operation = quoted(OP)
+    operation = quoted(*entry["marks"])
     directory = safe_name(table)
     columns = ", ".join(
         writing.column.format(name=column, type=type)

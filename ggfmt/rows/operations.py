@@ -9,7 +9,7 @@ or all columns of a table without a key. In a table without a key, an update is 
     position   text, null if the source has none
     tx         text, the source transaction, null if unknown
     offset     int64   the byte at which the record starts in its file
-    keyed      bool    the images contain the whole key
+    keyed      bool    the images contain the whole key, and no NULL in it
     hash       uint64  of the key after the operation
     moves      bool    an update that changes the key
     old_hash   uint64  of the key before the operation
@@ -31,7 +31,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import concatenated, narrow, nulls, numbered
+from ggfmt.arrow.arrays import as_strings, concatenated, narrow, nulls
 from ggfmt.columnar.hashes import row_hashes
 from ggfmt.columnar.images import differ
 from ggfmt.columnar.strings import canonical_numbers
@@ -150,29 +150,31 @@ def _keys(
     inserts, deletes = pc.equal(op, INSERT), pc.equal(op, DELETE)
     keyed, moves = pa.repeat(_TRUE, count), pa.repeat(_FALSE, count)
     columns: dict[str, pa.Array[Any]] = {}
-    unfit: list[int] = []
+    known_before = pa.repeat(_TRUE, count)
+    if table.key:  # a source may write NULL for all of a key that it does not know
+        known = [pc.and_(images[name][0].present, images[name][0].values.is_valid()) for name in table.key]
+        known_before = any_of(known, count)
     for j, name in enumerate(table.identity):
         before, after = images[name]
         has_after = pc.and_not(after.present, deletes)
-        has_before = pc.and_not(before.present, inserts)
+        has_before = pc.and_(pc.and_not(before.present, inserts), known_before)
         new = pc.if_else(has_after, after.values, pc.if_else(has_before, before.values, _NO_TEXT))
         keyed = pc.and_(keyed, pc.or_(has_after, has_before))
-        typed, own = _typed(located, table, name, new)
+        typed, unfit = _typed(located, table, name, new)
         old_typed = typed
         both = pc.and_(has_after, has_before)
         if both.true_count:
             old = pc.if_else(both, before.values, new)
             if pc.any(differ(narrow(old, pa.StringArray), narrow(new, pa.StringArray))).as_py():
                 old_typed, wrong = _typed(located, table, name, old)
-                own = [*own, *wrong]
+                unfit = [*unfit, *wrong]
                 moves = pc.or_(moves, differ_typed(old_typed, typed))
-        if own and counts is not None:
-            counts[name] += len(set(own))
-        unfit += own
+        if unfit and counts is not None:
+            counts[name] += len(set(unfit))
+        if table.key:  # NULL is no key, and neither is a value that the type does not have
+            keyed = pc.and_(keyed, pc.and_(typed.is_valid(), old_typed.is_valid()))
         columns |= {f"k{j}": typed, f"o{j}": old_typed}
     new_keys = [columns[f"k{j}"] for j in range(len(table.identity))]
-    if unfit and table.key:  # such an operation is unresolved: its key is unknown
-        keyed = pc.and_not(keyed, pc.is_in(numbered(count), value_set=pa.array(unfit, _LONG)))
     moves = pc.and_(moves, keyed)
     hashes: pa.Array[Any] = row_hashes(new_keys) if new_keys else nulls(count, _WORD)
     old_hashes = hashes
@@ -183,7 +185,7 @@ def _keys(
 
 def _typed(located: LocatedBatch, table: RowTable, name: str, texts: pa.StringArray) -> tuple[pa.Array[Any], list[int]]:
     if name in table.found:
-        return canonical_numbers(texts), []
+        return key_values(texts, table, name), []
     values, wrong = typed_values(texts, table.types[name])
     if wrong and (table.on_unfit == "error" or (not table.key and table.on_unfit == "unresolved")):
         raise located.unshown(wrong[0], name, table.types[name], texts[wrong[0]].as_py())
@@ -193,8 +195,9 @@ def _typed(located: LocatedBatch, table: RowTable, name: str, texts: pa.StringAr
 def key_values(values: pa.Array[Any], table: RowTable, name: str) -> pa.Array[Any]:
     """Return typed values of a column as keys have them: equal values are the same."""
     if values.type != table.key_type(name):
-        texts = as_text(values)
-        return canonical_numbers(texts) if name in table.found else texts
+        values = as_text(values)
+    if name in table.found or name in table.number_texts:
+        return canonical_numbers(as_strings(values))
     # Minus zero is zero. Rows without a key show what they were.
     return pc.add(values, pa.scalar(0, values.type)) if table.key and pa.types.is_floating(values.type) else values
 

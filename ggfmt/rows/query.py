@@ -16,7 +16,7 @@ ExtraRows = Literal["deleted", "unresolved"]
 
 CURRENT, DELETED, UNRESOLVED = "current", "deleted", "unresolved"
 
-# Metadata columns of results. Behind the columns of the table.
+# Metadata columns of results, without the prefix. Behind the columns of the table.
 STATE = "_state"
 OP = "_op"
 VALID_FROM_POSITION, VALID_FROM_TS = "_valid_from_position", "_valid_from_ts"
@@ -39,6 +39,7 @@ class RowQuery:
     on_unfit: OnUnfit = "error"
     # tables had no rows before the first operation, so that a key that none has shown is free
     starts_empty: bool = False
+    metadata_prefix: str = ""  # before the names of metadata columns
 
     def __post_init__(self) -> None:
         _check("order", [self.order], get_args(RowOrder))

@@ -128,8 +128,30 @@ class TableQuery:
 
     @property
     def schema(self) -> pa.Schema:
-        marks = [pa.field(name, _METADATA_TYPES[name]) for name in self.query.metadata_columns]
-        return pa.schema([*self.table.schema_of(self.columns), *marks])
+        marks = zip(self.marks, self.query.metadata_columns, strict=True)
+        types = [pa.field(shown, _METADATA_TYPES[name]) for shown, name in marks]
+        return pa.schema([*self.table.schema_of(self.columns), *types])
+
+    @property
+    def marks(self) -> list[str]:
+        """The names of the metadata columns in the result."""
+        return [self.query.metadata_prefix + name for name in self.query.metadata_columns]
+
+
+def check_names(table: str, columns: Sequence[str], marks: Sequence[str] = (), folds: str = "") -> None:
+    """Raises: UsageError GG558 if rows had a name twice. `folds`: what does not distinguish names by case."""
+    seen: dict[str, str] = {}
+    for place, name in enumerate((*columns, *marks)):
+        first = seen.setdefault(name.casefold() if folds else name, name)
+        if len(seen) > place:
+            continue
+        help = "rename one of them in the source or the definitions, or leave one out with `--columns`"
+        if place >= len(columns):
+            message = f"the metadata column `{name}` of the result has the name of a column of the table"
+            help = "give the metadata columns other names: `--metadata-prefix gg`"
+        else:
+            message = f"the table has the columns `{first}` and `{name}`, which {folds} does not distinguish"
+        raise UsageError(Diagnostic("GG558", message, Span(table=table, field=first), help))
 
 
 @dataclass

@@ -37,6 +37,7 @@ from ggfmt.rows.base import (
 from ggfmt.rows.kept import KeptOperations, kept_schema, keys_without_rows, load_kept, set_aside_batches
 from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.manifest import PublishedFile, SetAside, TableResult, build_manifest, summary_lines
+from ggfmt.rows.numbers import NumberRange
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import UNRESOLVED, query_error
 from ggfmt.rows.request import ConsolidationSettings
@@ -235,6 +236,7 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
         bases = {} if self._base is None else tables_by_name(self._base, staged.tables)
         bases = {name: base for name, base in bases.items() if self.settings.selection.selects(name)}
         names = sorted(staged.staged) if self.target.previous is not None else sorted({*staged.staged, *bases})
+        self._check_names(names, bases)
         prepared = self.target.prepare(names, bases)
         in_use = sum(table.size for table in staged.staged.values())
         self.memory = MemoryBudget(max(MAX_MEMORY_BYTES - in_use, 0)) if isinstance(runner, InProcess) else None
@@ -245,6 +247,26 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
         for step in (_TableWork.base_items, _TableWork.link_items, _TableWork.group_items, _TableWork.bucket_items):
             _take_step(work, step, runner)
         return [one.result if one.result.aside is not None else one.finished() for one in every]
+
+    def query_of(self, name: str, base: BaseTable) -> tuple[TableQuery, dict[str, NumberRange]]:
+        """Return the query to a table, and the ranges of its numbers that were found in data."""
+        staged, previous, query = self.staged, self.target.previous, self.settings.query
+        table = staged.tables.get(name) or of_base(name, base.key, stored_types(base.types, self.settings.to))
+        stats = staged.staged.get(name, StagedTable()).stats
+        table, numbers = with_found_types(table, stats.numbers, number_ranges(base))
+        complete = query.starts_empty or (base.complete if previous is None else previous.is_complete(name))
+        return TableQuery.of(query, table, stats, staged.files, complete), numbers
+
+    def _check_names(self, names: Sequence[str], bases: Mapping[str, BaseTable]) -> None:
+        """Check the names in rows of all tables before anything is written. Raises: UsageError GG558."""
+        for name in names:
+            query, _ = self.query_of(name, bases.get(name) or BaseTable(name))
+            try:
+                self.target.check_names(query)
+            except UsageError as error:
+                if self.settings.target.on_table_error == "stop":
+                    raise
+                self.target.refused[name] = error
 
     def _refuse_unresolved(self, results: Sequence[TableResult]) -> None:
         """Raises: Abend GG570 if something is unresolved, with `--strict` or a target that does not keep it; with
@@ -299,14 +321,8 @@ class _TableWork:
         settings, staged = run.settings, run.staged
         self._base, self._merges = base, run.target.previous is not None
         self._staged = staged.staged.get(name, StagedTable())
-        table = staged.tables.get(name)
-        if table is None:
-            table = of_base(name, base.key, stored_types(base.types, settings.to))
-        table, numbers = with_found_types(table, self._staged.stats.numbers, number_ranges(base))
-        stats = self._staged.stats
-        previous = run.target.previous
-        complete = settings.query.starts_empty or (base.complete if previous is None else previous.is_complete(name))
-        query = TableQuery.of(settings.query, table, stats, staged.files, complete)
+        query, numbers = run.query_of(name, base)
+        table, stats, previous = query.table, self._staged.stats, run.target.previous
         none = load_kept((), table, query.ordering)
         aside = run.aside.get(name, none)
         kept = none if previous is None else previous.kept(table, run.output, len(aside.batch))
@@ -382,6 +398,7 @@ class _TableWork:
             return False
         crowded = self._groups > MAX_GROWTH * base.bucket_count
         same = base.key == table.key and list(base.types.items()) == columns
+        same = same and list(base.number_texts) == table.number_texts  # they decide on the bucket of a key
         return bool(table.key) and same and not crowded
 
     def base_items(self) -> Iterator[tuple[Task, Any]]:

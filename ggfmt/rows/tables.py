@@ -84,6 +84,17 @@ class RowTable:
         type = self.types[name]
         return TEXT if name in self.found or pa.types.is_list(type) else type
 
+    def has_numbers(self, name: str) -> bool:
+        """Return whether the source has numbers in a column, whatever type the rows have."""
+        return name in self.found or any(
+            column.name == name and column.type.kind in (*_NUMBERS, Kind.NUMBER) for column in self.definition.columns
+        )
+
+    @property
+    def number_texts(self) -> list[str]:
+        """The columns of the key whose numbers rows have as texts, so that they are compared by value."""
+        return [name for name in self.key if self.key_type(name) == TEXT and self.has_numbers(name)]
+
     def schema_of(self, columns: Sequence[str]) -> pa.Schema:
         return pa.schema([pa.field(name, self.types[name]) for name in columns])
 

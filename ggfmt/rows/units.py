@@ -147,6 +147,11 @@ def base_rows(file: BaseFile, table: RowTable, types: Mapping[str, pa.DataType])
             message = f"the base has no column `{lacking[0]}`, which is in the key of `{table.name}`"
             raise UsageError(Diagnostic("GG551", message, Span(file=file.location.shown, table=table.name)))
         columns = [_as_type(batch[name], table.types[name], name, table, file) for name in names]
+        nameless = next((name for name in table.key if batch[name].null_count), None)
+        if nameless is not None:
+            place = Span(file=file.location.shown, table=table.name, field=nameless)
+            help = "NULL identifies no row: correct the rows of the base, or name other columns with `--key`"
+            raise UsageError(Diagnostic("GG551", "the base has a row with NULL in a column of the key", place, help))
         rows = pa.RecordBatch.from_arrays(columns, schema=table.schema_of(names))
         identity = [
             key_values(rows[name], table, name) if name in names else nulls(len(rows), table.key_type(name))

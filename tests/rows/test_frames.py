@@ -189,7 +189,7 @@ def test_an_unresolved_row_is_an_error_where_it_is_wanted(spark: SparkSession, t
 
 
 def test_what_makes_no_sense_is_refused_at_once(spark: SparkSession, tmp_path: Path) -> None:
-    after = {"ID": "1", "V": "a", "_state": "b"}
+    after = {"ID": "1", "V": "a", "_state": "b", "__STATE": "c"}
     path = write_lines(tmp_path / "in.json", [{"table": "T", "op_type": "I", "after": after}])
     base, other = as_texts(spark, [{"V": "x"}], {}), as_texts(spark, [{"ID": "1", "V": "2"}], {"V": "double"})
     cases: list[tuple[dict[str, Any], str]] = [
@@ -198,13 +198,34 @@ def test_what_makes_no_sense_is_refused_at_once(spark: SparkSession, tmp_path: P
             {"base": other, "types": {"V": "bigint"}},
             "`V` is `double`",
         ),
-        ({"keep": ["deleted"]}, "has a column `_state`"),
+        ({"keep": ["deleted"]}, "GG558.*metadata column `_state`"),
+        ({"keep": ["deleted"], "metadata_prefix": "_"}, "GG558.*metadata column `__state`"),
         ({"key": "IDS"}, "`IDS`, which is not a column"),
         ({"as_of": "7"}, "have no position"),
     ]
     for settings, message in cases:
         with pytest.raises(UsageError, match=message):
             ggfmt.current(spark, path, "T", **{"key": "ID", **settings})
+    frame = ggfmt.current(spark, path, "T", key="ID", keep=["deleted"], metadata_prefix="gg")
+    assert frame.columns == [*after, "gg_state"]
+
+
+def test_numbers_and_null_in_keys(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "t.sql").write_text("create table S.T (ID number primary key, V varchar2(9))")
+    line = {"table": "S.T", "op_type": "I", "op_ts": "2020-01-01 00:00:00", "primary_keys": ["ID"]}
+    lines = [{**line, "after": {"ID": key, "V": key}} for key in ("1.0", None)]
+    lines += [{**line, "op_type": "U", "after": {"ID": "01", "V": "b"}}]
+    path = write_lines(tmp_path / "in.json", lines)
+    base = as_texts(spark, [{"ID": "2.0", "V": "x"}, {"ID": "1E0", "V": "y"}], {})
+    for rows in (None, base):
+        settings: Row = {"definitions": tmp_path / "t.sql", "base": rows}
+        found = {row["ID"]: row["V"] for row in ggfmt.current(spark, path, "S.T", **settings).collect()}
+        assert found == {"1": "b"} if rows is None else {"1": "b", "2": "x"}
+        with pytest.raises(Exception, match="no key"):
+            ggfmt.current(spark, path, "S.T", **settings, strict=True).collect()
+    nothing = base.union(as_texts(spark, [{"ID": None, "V": "z"}], {}))
+    with pytest.raises(Exception, match="NULL in a column of the key"):
+        ggfmt.current(spark, path, "S.T", base=nothing, definitions=tmp_path / "t.sql").collect()
 
 
 # A recorded stream, and a database

@@ -113,16 +113,11 @@ class _DeltaTable(LakeTable):
         return {file: len(mask) - mask.true_count for file, mask in zip(paths, masks, strict=True)}
 
     def layout(self, schema: pa.Schema, run: str, mode: WriteMode) -> FileLayout:
-        folded: dict[str, str] = {}
         for name in schema.names:
             if any(character in _NOT_IN_NAMES for character in name):
                 message = (
                     f"Delta does not allow the characters `{_NOT_IN_NAMES.strip()}` and blanks in the name of a column"
                 )
-                raise self.column_error(name, message, "rename the column, or write another format")
-            other = folded.setdefault(name.casefold(), name)
-            if other != name:
-                message = f"Delta does not distinguish the column from `{other}`"
                 raise self.column_error(name, message, "rename the column, or write another format")
         self._check_mapping()
         if self._table is not None:

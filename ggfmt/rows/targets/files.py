@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ggfmt.commit.commit import CommitPart, write_errors_stop
+from ggfmt.commit.journal import damaged
 from ggfmt.commit.names import folded, safe_name
 from ggfmt.commit.records import kept_runs, run_file
+from ggfmt.rows.base import BaseTable
 from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.manifest import PublishedFile
 from ggfmt.rows.output import RowsDirectory
@@ -45,6 +47,17 @@ class FileTarget(RowTarget):
         if self.previous is None:
             self._replaced = self.output.replaced(mode)
 
+    def prepare(self, names: Sequence[str], bases: Mapping[str, BaseTable]) -> dict[str, BaseTable]:
+        """Raises: Abend GG509 for a file of a table that is gone: a merge does not read all files."""
+        found, store = super().prepare(names, bases), self.output.store
+        known = () if self.previous is None else self.previous.table_files()
+        for directory in map(safe_name, found) if known else ():
+            present = {f"{directory}/{name}" for name in store.names(directory)}
+            gone = [name for name in known if name.startswith(f"{directory}/") and name not in present]
+            if gone:
+                raise damaged(store, gone[0], "is missing, and has rows of the table")
+        return found
+
     def layout(self, query: TableQuery, number: int) -> FileLayout:
         return FileLayout(self.staging.child("rows", f"{number:05d}"), self.suffix, sort_by=self._options.sort_by)
 
@@ -64,7 +77,7 @@ class FileTarget(RowTarget):
         if self.previous is not None:
             root = self.output.root
             again = [
-                file.location.name_below(root) or file.location.address
+                file.location.entry_below(root) or file.location.address
                 for result in results
                 for file in result.replaced
             ]

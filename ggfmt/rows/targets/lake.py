@@ -33,10 +33,10 @@ from ggfmt.options.value_types import EVERY_TABLE, keys_of
 from ggfmt.rowfiles.deleted_rows import decode_places
 from ggfmt.rows.base import BaseFile, BaseSnapshot, BaseTable, location_of, result_snapshot
 from ggfmt.rows.layout import FileLayout
-from ggfmt.rows.manifest import PreviousResult, PublishedFile, TableResult
+from ggfmt.rows.manifest import PREFIX_MEMBER, PreviousResult, PublishedFile, TableResult
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import RowQuery, query_error
-from ggfmt.rows.results import TableQuery
+from ggfmt.rows.results import TableQuery, check_names
 from ggfmt.rows.targets.options import TargetOptions
 from ggfmt.rows.targets.rounds import OpenRound, read_round
 from ggfmt.rows.targets.table import LakeTable, OpenTable, Round, TableChange, WriteMode
@@ -62,7 +62,8 @@ class LakeTarget(RowTarget):
         self._tables: dict[str, LakeTable] = {}
         self._layouts: dict[str, list[str]] = {}  # by table the columns of new files
         self._appends = False
-        self._refused: dict[str, UsageError] = {}  # tables that cannot go on
+        self._folds = "Delta" if to == "delta" else ""
+        self._prefix = ""  # of metadata columns
         self._round = (uuid.uuid4().hex, 1)  # the stream, and the number of this run in it
 
     def check(self, query: RowQuery, merges: bool) -> None:
@@ -76,6 +77,7 @@ class LakeTarget(RowTarget):
             message = "only a run with `--checkpoint` can leave a table to the next run"
             raise query_error(message, "give `--checkpoint`, or leave out `--on-table-error`")
         self._appends = merges and query.kind == "changes"
+        self._prefix = query.metadata_prefix
 
     def recover(self) -> None:
         store = self.output.store
@@ -126,6 +128,9 @@ class LakeTarget(RowTarget):
         if to != self.to or (kind == "changes") != self._appends:
             shown = f"`{to}`" if to != self.to else f"of the kind `{kind}`"
             raise query_error(f"the rows in the output are {shown}", "use the options of the first run")
+        if self._appends and (known := document[CONSOLIDATION_MEMBER].get(PREFIX_MEMBER, "")) != self._prefix:
+            message = f"the metadata columns in the output have the prefix `{known}`"
+            raise query_error(message, "use the `--metadata-prefix` of the first run")
         if self._appends or not document["tables"]:
             return None
         return result_snapshot(self.output.store, self.output.root.address, document)
@@ -138,7 +143,7 @@ class LakeTarget(RowTarget):
             except UsageError as error:
                 if self._options.on_table_error == "stop":
                     raise
-                self._refused[name] = error
+                self.refused[name] = error
         return found
 
     def _current(self, table: LakeTable, base: BaseTable | None) -> BaseTable | None:
@@ -206,24 +211,31 @@ class LakeTarget(RowTarget):
             files.append({**entry, "deleted": deleted} if deleted else entry)
         self._before["files"] = files
 
+    def check_names(self, query: TableQuery) -> None:
+        marks = [*query.marks, self._round_column] if self._appends else query.marks
+        check_names(query.table.name, query.columns, marks, self._folds)
+
+    @property
+    def _round_column(self) -> str:
+        return self._prefix + ROUND_COLUMN
+
     def layout(self, query: TableQuery, number: int) -> FileLayout:
-        if query.table.name in self._refused:
-            raise self._refused[query.table.name]
+        if query.table.name in self.refused:
+            raise self.refused[query.table.name]
         table = self._open(query.table.name)
         schema = query.schema
         if self._appends:
-            if ROUND_COLUMN in schema.names:
-                raise table.column_error(ROUND_COLUMN, "net changes have a column with this name", "rename the column")
-            schema = schema.append(pa.field(ROUND_COLUMN, pa.int64()))
+            schema = schema.append(pa.field(self._round_column, pa.int64()))
         if table.version is not None and self.previous is not None:
             schema = table.evolved(schema, self._options.drop_columns)
+            check_names(table.name, schema.names, folds=self._folds)
         self._layouts[table.name] = schema.names
         wanted = keys_of(table.name, self._options.partition_by)
         everywhere = keys_of(EVERY_TABLE, self._options.partition_by)
         if not wanted and set(everywhere) <= set(query.schema.names):
             wanted = everywhere
         table.check_partitions(query.schema, wanted)
-        constants = {ROUND_COLUMN: self._round[1]} if self._appends else {}
+        constants = {self._round_column: self._round[1]} if self._appends else {}
         options = self._options
         layout = table.layout(schema, self.run, self._mode)
         deletes = self._mode == "merge" and table.marks_deleted and not table.partition_by
@@ -249,7 +261,7 @@ class LakeTarget(RowTarget):
         return self._tables[name]
 
     def _path(self, file: Location) -> str:
-        return file.name_below(self.output.root) or file.canonical
+        return file.entry_below(self.output.root) or file.canonical
 
     # Publishing
 

@@ -37,7 +37,7 @@ from ggfmt.rows.readers import read_rows
 from ggfmt.rows.results import TableQuery
 from ggfmt.rows.staging import load
 from ggfmt.rows.tables import RowTable, with_found_types
-from ggfmt.rows.targets.postgresql_state import ApplyConnection
+from ggfmt.rows.targets.postgresql_state import STATE, ApplyConnection, literal
 from ggfmt.rows.targets.postgresql_table import (
     TableColumn,
     TargetTable,
@@ -68,6 +68,7 @@ class PostgreSQLTarget(RowTarget):
         super().__init__(output, to)
         self._database = database
         self._tables: dict[str, TargetTable] = {}
+        self._oids: dict[str, list[int | None]] = {}  # by table its number in the catalog, and that of the state
         self.owner, self.shown = _Owner(), database.shown
 
     def check(self, query: RowQuery, merges: bool) -> None:
@@ -91,6 +92,7 @@ class PostgreSQLTarget(RowTarget):
         for number, table in enumerate(tables):
             made = self._tables[table.name] = catalog.target(number, table, *self._place(table.name, catalog))
             self._database.execute(f"lock table {made.shown} in share row exclusive mode", table.name)
+            self._check_made_again(table, made)
             self._clear_returned(table, made)
             found[table.name] = self._with_rows(replace(found[table.name], key=table.key), table, made)
         places = {name: (*entry["target"],) for name, entry in self._known.items()}
@@ -145,6 +147,20 @@ class PostgreSQLTarget(RowTarget):
                 adds = ", ".join(f"add column {column}" for column in added)
                 self._database.execute(f"alter table {shown} {adds}", table.name)
         return len(self._database.statements) > before
+
+    def _check_made_again(self, table: RowTable, made: TargetTable) -> None:
+        """Raises: UsageError GG596 for a table that was dropped and made again without its rows. In a restored
+        database, the state of the stream is another table, too."""
+        database = self._database
+        ids = f"{literal(made.shown)}::regclass::oid::bigint, to_regclass('{STATE}')::oid::bigint"
+        now = self._oids[table.name] = list(next(database.rows(f"select {ids}")))
+        before = self._known.get(table.name, {}).get("oids", now)
+        if before[0] == now[0] or (before[1] not in (None, now[1])) or self.staged.staged[table.name].stats.truncates:
+            return
+        if database.value(f"select not exists (select from {made.shown})"):
+            help = "restore its rows; or, to apply all changes to it, give another `--stream`"
+            raise table_error(table.name, f"the table {made.shown} was made again, and is empty", help)
+        log.warning("%s was made again; rows that the run does not change stay as they are", visible(made.shown))
 
     def _clear_returned(self, table: RowTable, made: TargetTable) -> None:
         """Empty columns that the source has dropped and added again: the table has their old values."""
@@ -255,6 +271,7 @@ class PostgreSQLTarget(RowTarget):
             before = self._known.get(name, {})
             earlier = {*before.get("columns", ()), *before.get("dropped", ()), *result.table.columns}
             entry = document["tables"][name]
+            entry["oids"] = self._oids[name]
             entry["target"] = [self._tables[name].schema, self._tables[name].name]
             entry["dropped"] = sorted(earlier - entry["columns"].keys())
         entries = [] if self.previous is None else self.previous.document["files"]

@@ -31,7 +31,7 @@ _SETTINGS = (
 _VALUE = re.compile(r': ".*|(?:value )?".*" (?=is out of range)')  # in messages of the server
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
     doubled = text.replace("'", "''")
     return f"'{doubled}'"
 
@@ -57,7 +57,7 @@ class ApplyConnection(PostgreSQL):
         if self.value("select current_setting('server_version_num')::int") < _MIN_VERSION:
             message = "`ggfmt apply` needs PostgreSQL 15 or later, which has MERGE"
             raise UsageError(Diagnostic("GG596", message, Span(file=self.shown), "use a later server"))
-        name = _literal(f"ggfmt apply {self.stream}")
+        name = literal(f"ggfmt apply {self.stream}")
         if not self.value(f"select pg_try_advisory_xact_lock(hashtextextended({name}, 0))"):
             message = f"another run is applying changes of the stream `{self.stream}`"
             raise UsageError(Diagnostic("GG501", message, Span(file=self.shown), "wait until that run ends"))
@@ -88,7 +88,7 @@ class ApplyConnection(PostgreSQL):
         """Write the files of the state into a directory."""
         if self.value(f"select to_regclass('{STATE}') is null"):
             return
-        for name, content in self.rows(f"select name, content from {STATE} where stream = {_literal(self.stream)}"):
+        for name, content in self.rows(f"select name, content from {STATE} where stream = {literal(self.stream)}"):
             assert is_below(name)
             file = directory / name
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -107,11 +107,11 @@ class ApplyConnection(PostgreSQL):
                 f"create table {STATE} (stream text, name text, content bytea not null, primary key (stream, name))"
             )
         gone = sorted(changed.keys() | self._restored.keys() - contents.keys())
-        names = ", ".join(map(_literal, gone))
-        self.execute(f"delete from {STATE} where stream = {_literal(self.stream)} and name in ({names})")
+        names = ", ".join(map(literal, gone))
+        self.execute(f"delete from {STATE} where stream = {literal(self.stream)} and name in ({names})")
         rows = pa.RecordBatch.from_pydict({"name": [*changed], "content": [*changed.values()]})
         self.copy(f"{STATE}_new", rows.schema, [rows])
-        self.execute(f"insert into {STATE} select {_literal(self.stream)}, name, content from {STATE}_new")
+        self.execute(f"insert into {STATE} select {literal(self.stream)}, name, content from {STATE}_new")
         self.help = "the commit may have taken place; run again, which continues after the last commit"
         with self.errors():
             self._connection.commit()

@@ -10,6 +10,7 @@ from ggfmt.commit.commit import CommitPart, StagedMove, commit
 from ggfmt.commit.journal import damaged
 from ggfmt.commit.names import folded
 from ggfmt.commit.records import CONSOLIDATION_MEMBER, MANIFEST, SET_ASIDE_MEMBER, as_bytes, rows_manifest, run_file
+from ggfmt.diagnostics.diagnostic import UsageError
 from ggfmt.location import Location
 from ggfmt.reading.checkpoint import OutputTarget
 from ggfmt.reading.tasks import StagedFile
@@ -19,7 +20,7 @@ from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.manifest import PreviousResult, PublishedFile, TableResult
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import RowQuery, query_error
-from ggfmt.rows.results import TableQuery
+from ggfmt.rows.results import TableQuery, check_names
 from ggfmt.rows.staging import StagedInput
 
 MIN_DIGITS = 5  # of the number of a file
@@ -39,6 +40,7 @@ class RowTarget(ABC):
     staged    the operations of the run, before `prepare`
     owner     what a checkpoint belongs to; `shown`: the target for people; `ending`: what became of it
     keeps_unresolved  whether unresolved operations are a part of the result; otherwise they stop the run
+    refused   tables that cannot go on; with `--on-table-error set-aside`, the next run has to write them
     unfinished  what a run that was cut off has read, as the checkpoint records it, if this run has to end it first
     """
 
@@ -54,6 +56,7 @@ class RowTarget(ABC):
         self.unfinished: Sequence[Any] | None = None
         self.rejects: Sequence[StagedFile] = ()
         self.inputs: Sequence[Any] | None = None
+        self.refused: dict[str, UsageError] = {}
         self.run = ""
 
     @abstractmethod
@@ -86,6 +89,10 @@ class RowTarget(ABC):
     def prepare(self, names: Sequence[str], bases: Mapping[str, BaseTable]) -> dict[str, BaseTable]:
         """Return the tables that the run has to write, of those that it may, with the rows to start from."""
         return {name: bases.get(name) or BaseTable(name) for name in names}
+
+    def check_names(self, query: TableQuery) -> None:
+        """Raises: UsageError GG558 if rows had a name twice."""
+        check_names(query.table.name, query.columns, query.marks)
 
     @abstractmethod
     def layout(self, query: TableQuery, number: int) -> FileLayout:

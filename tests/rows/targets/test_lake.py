@@ -381,7 +381,7 @@ def test_columns_come_go_and_get_wider(tmp_path: Path, to: str) -> None:
 
 
 @pytest.mark.example("GG554")
-@pytest.mark.parametrize("name", ["a b", "a,b", "N"])
+@pytest.mark.parametrize("name", ["a b", "a,b"])
 def test_delta_refuses_names_before_it_writes(tmp_path: Path, name: str) -> None:
     add_changes(tmp_path, "1", [change("I", 1, after={"ID": "1", "n": "x", name: "a"})])
     with pytest.raises(UsageError, match="GG554"):

@@ -23,18 +23,6 @@ def add_rounds(tmp_path: Path, **settings: Any) -> dict[str, Any]:
 WANTED = [("1", "b"), ("2", "a")]
 
 
-def test_a_delta_table(store: Store, tmp_path: Path) -> None:
-    from deltalake import DeltaTable
-
-    root = f"s3://{store.bucket}/lake"
-    manifest = add_rounds(tmp_path, to="delta", output=root, checkpoint=f"s3://{store.bucket}/seen")
-    options = {"aws_allow_http": "true", "aws_region": "us-east-1"}
-    table = DeltaTable(f"{root}/GG.A", storage_options=options)
-    assert sorted((row["ID"], row["N"]) for row in table.to_pyarrow_table().to_pylist()) == WANTED
-    assert table.version() == manifest["tables"]["GG.A"]["version"] == 1
-    assert "lake/_ggfmt/round.json" not in store.files("")
-
-
 def test_an_iceberg_table_whose_catalog_has_the_keys(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -161,6 +161,26 @@ def test_a_truncate_empties_the_table_and_later_rows_are_there(target: Target) -
     assert target.rows("select * from gg.a") == []
 
 
+def test_a_table_that_was_made_again_with_its_rows_is_taken(target: Target, caplog: pytest.LogCaptureFixture) -> None:
+    """So that a table can be rebuilt; and a database restored, where the state is another table, too."""
+    target.apply(FIRST)
+    target.apply([change("I", 5, "GG.E", after=row("1", "a", "b"))])
+    target.server.run("alter table gg.a rename to old; create table gg.a (like gg.old including all)")
+    target.server.run("insert into gg.a select * from gg.old")
+    target.apply([change("D", 6, before=row("1", "a", "v"))])
+    assert '"gg"."a" was made again' in caplog.text
+    assert len(target.rows("select * from gg.a")) == 2
+    target.apply([change("D", 7, "GG.E", before=row("1", "a", "b"))])
+    target.server.run(
+        "alter table ggfmt_state rename to old_state; create table ggfmt_state (like old_state including all)"
+    )
+    target.server.run(
+        "insert into ggfmt_state select * from old_state; drop table gg.e; create table gg.e (like gg.a including all)"
+    )
+    target.apply([change("I", 8, "GG.E", after=row("2", "a", "b"))])
+    assert target.rows("select * from gg.e") == [("2", "a", "b")]
+
+
 def test_unresolved_rows_stop_the_run_and_nothing_is_changed(target: Target) -> None:
     target.apply(FIRST)
     with refused("GG570", "load the rows from before"):
@@ -207,10 +227,14 @@ def test_a_table_that_does_not_fit_is_refused(target: Target, columns: str, tabl
     assert target.rows("select to_regclass('ggfmt_state') is null, (select count(*) from gg.a)") == [("t", "0")]
 
 
-def test_a_table_that_was_dropped_is_not_made_again(target: Target) -> None:
+MADE_AGAIN = "create table gg.a (id text primary key, n text, v text)"
+
+
+@pytest.mark.parametrize(("more", "words"), [("", "was dropped"), (MADE_AGAIN, "was made again, and is empty")])
+def test_a_table_that_was_dropped_is_not_made_again(target: Target, more: str, words: str) -> None:
     target.apply(FIRST)
-    target.server.run("drop table gg.a")
-    with refused("GG596", "was dropped.*`stream`"):
+    target.server.run(f"drop table gg.a; {more}")
+    with refused("GG596", f"{words}.*`stream`"):
         target.apply([change("U", 5, after=row("1", "a", "b"))])
     target.apply(stream="again", exclude="GG.B")
     assert target.rows("select * from gg.a order by id") == [("1", "a", "b"), ("2", "b", "w"), ("3", None, "x")]
@@ -475,27 +499,6 @@ def test_a_run_that_dies_at_any_step_is_done_by_the_next(target: Target, monkeyp
         assert target.rows(before) == [("3", "t")], number
     assert number > 20 and {"execute", "copy", "save", "commit"} <= {*done}
     assert target.rows(before) == [("2", "f")]
-
-
-@pytest.mark.process
-@pytest.mark.parametrize("seconds", [0.5, 0.9, 1.2])
-def test_a_killed_process_leaves_nothing(target: Target, seconds: float) -> None:
-    target.apply(FIRST)
-    lines = [change("U", 5, after=row("1", f"{number}")) for number in range(20_000)]
-    lines += [change("I", 6 + number, after=row(f"k{number}", "x", "y")) for number in range(20_000)]
-    add_changes(target.directory, "0009", lines)
-    words = [sys.executable, "-m", "ggfmt", "apply", str(target.directory / "changes"), target.url, "--key", "ID"]
-    process = subprocess.Popen(words, stderr=subprocess.DEVNULL)
-    time.sleep(seconds)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    for _ in range(100):  # until the server has ended the session
-        with suppress(ggfmt.UsageError):
-            target.apply()
-            break
-        time.sleep(0.05)
-    assert target.rows("select count(*), max(n) filter (where id = '1') from gg.a") == [("20003", "19999")]
-    assert target.apply() == []
 
 
 def test_a_signal_during_a_statement_is_no_error_of_the_database(target: Target) -> None:
