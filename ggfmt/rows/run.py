@@ -306,6 +306,7 @@ class _TableWork:
         stats = self._staged.stats
         previous = run.target.previous
         complete = settings.query.starts_empty or (base.complete if previous is None else previous.is_complete(name))
+        stats.sources = {**({} if previous is None else previous.sources(name)), **stats.sources}
         query = TableQuery.of(settings.query, table, stats, staged.files, complete)
         none = load_kept((), table, query.ordering)
         aside = run.aside.get(name, none)
@@ -315,7 +316,7 @@ class _TableWork:
             keeps=settings.checkpoint is not None and settings.query.kind == "current",
             kept_files=(*kept.files, *aside.files),
             kept_columns=kept.columns | aside.columns,
-            bound=None if previous is None else previous.last_position(name),
+            bounds=() if previous is None else previous.last_places(name),
             free=None if previous is None else previous.free_keys(name, run.output, kept),
             unset=base.unset,
         )

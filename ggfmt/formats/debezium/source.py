@@ -28,7 +28,7 @@ from ggfmt.formats.debezium.connectors import connector_of
 from ggfmt.formats.json.values import json_text, json_texts, raw_members, raw_text
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.declared import Members, text_of
-from ggfmt.formats.records.dialect import ABSENT, non_null
+from ggfmt.formats.records.dialect import ABSENT, NO_ORIGINS, non_null
 from ggfmt.formats.records.problems import RecordError, decoded
 from ggfmt.formats.records.scanner import SourceBatch
 from ggfmt.model.table import join_name
@@ -39,8 +39,9 @@ _Time: TypeAlias = int | str | None
 _NUMBER = roles.INTEGER | roles.NULL
 _Scalar: TypeAlias = str | int | bool | None
 _TOKEN = roles.Token()
-_part = partial(roles.position, takes=roles.STRING | roles.INTEGER | roles.BOOLEAN | roles.NULL)
-_transaction = partial(roles.transaction, roles.STRING | roles.INTEGER | roles.BOOLEAN | roles.NULL)
+_SCALAR = roles.STRING | roles.INTEGER | roles.BOOLEAN | roles.NULL
+_part = partial(roles.position, takes=_SCALAR)
+_transaction = partial(roles.transaction, _SCALAR)
 
 
 class SourceBlock(msgspec.Struct, gc=False):
@@ -93,6 +94,7 @@ class ScannedSource(SourceBlock, gc=False):
     tokens: Annotated[dict[str, str] | None, roles.tokens(roles.STRING, rank=1)] = None
     txId: Annotated[_Scalar, _transaction(0), roles.Token(when=roles.TRANSACTIONS)] = None
     gtid: Annotated[_Scalar, _transaction(2), roles.Token(when=roles.TRANSACTIONS)] = None
+    server_id: Annotated[_Scalar, roles.origin(_SCALAR), roles.Token(when=roles.TRANSACTIONS)] = None
 
 
 class ScannedTransaction(msgspec.Struct, gc=False):
@@ -221,6 +223,23 @@ def transaction_id(source: Mapping[str, Raw], own: Raw, names: Sequence[str]) ->
     }
     commit = re.match(_COMMIT, texts.pop("sequence", None) or "")
     return next(filter(None, texts.values()), commit and commit["commit"])
+
+
+def origin_of(source: Mapping[str, Raw]) -> str | None:
+    """Return the server that wrote the log with the position of a change; None if the source does not name it."""
+    origin = _text(source, "server_id")
+    return None if origin in NO_ORIGINS else origin
+
+
+def name_of(source: Mapping[str, Raw]) -> str | None:
+    """Return the name that the connector gives its source: `topic.prefix`, which a failover does not change."""
+    name = _text(source, "name")
+    return None if name == OWN else name or None
+
+
+def _text(source: Mapping[str, Raw], name: str) -> str | None:
+    value = non_null(source.get(name, ABSENT))
+    return None if value is None else decoded(partial(raw_text, name=name), value, f"`{name}` is not a valid string")
 
 
 def id_in(transaction: Raw) -> Raw:
