@@ -93,6 +93,29 @@ def oracle(op: str, second: int, scn: int) -> Record:
     return debezium(op, second, {"scn": str(scn), "commit_scn": str(scn + 1)}, connector="oracle", schema="P")
 
 
+def of_connector(name: str, schema: str | None = "P") -> Made:
+    def made(op: str, second: int, place: Record) -> Record:
+        return debezium(op, second, place, connector=name, schema=schema)
+
+    return made
+
+
+def qlik(op: str, second: int, position: int) -> Record:
+    head = {"operation": NAMES[op].upper(), "timestamp": f"2023-11-14T22:00:{second:02d}.000", "changeSequence": "1"}
+    return {"schema": "S", "table": "T", "data": row(op), "beforeData": None,
+            "headers": {**head, "streamPosition": str(position)}}  # fmt: skip
+
+
+def arcion(op: str, second: int, position: int) -> Record:
+    cursor = {"timestamp": (START + second) * 1000, "log": f"bin.{position // 1000:06d}", "position": position % 1000}
+    texts = {name: str(value) for name, value in row(op).items()}
+    none = dict.fromkeys(texts, "null")
+    states = dict.fromkeys(texts, "2" if op == "D" else "1")
+    name = {"namespace": {"catalog": None, "schema": "S"}, "name": "T"}
+    return {"tableName": name, "opType": op, "cursor": json.dumps(cursor), "before": texts if op == "D" else none,
+            "after": none if op == "D" else texts, "exists": states}  # fmt: skip
+
+
 def message(op: str, second: int, at: tuple[int, int]) -> Record:
     """A message as `kcat -J` shows it, of a format without positions; `at`: partition and offset."""
     partition, offset = at
@@ -112,6 +135,17 @@ RESTARTS: dict[str, tuple[Made, Sequence[Any], str]] = {
     "Debezium, PostgreSQL": (postgresql, (9_000, 9_100, 300), STOPS),
     "Debezium, SQL Server": (sql_server, (50, 60, 40), STOPS),
     "Debezium, Oracle": (oracle, (900, 910, 600), STOPS),
+    "Debezium, Db2": (of_connector("db2"), [{"commit_lsn": f"0000:{n:04d}", "change_lsn": f"0000:{n:04d}"}
+                                            for n in (50, 60, 40)], STOPS),
+    "Debezium, CockroachDB": (of_connector("cockroachdb"), [{"ts_hlc": f"167933761300000000{n}.0000000003"}
+                                                            for n in (1, 2, 3)], RIGHT),
+    "Debezium, Vitess": (of_connector("vitess", None), [{"vgtid": f'[{{"gtid":"{n}"}}]'} for n in (9, 8, 5)], RIGHT),
+    "Debezium, Spanner": (of_connector("spanner", None), [{"server_transaction_id": f"MTY{n}==", "mod_number": 0}
+                                                          for n in (9, 8, 5)], RIGHT),
+    "Debezium, TiCDC": (of_connector("TiCDC", None), [{"file": "", "pos": 0, "commit_ts": n} for n in (4, 5, 6)],
+                        RIGHT),
+    "Qlik": (qlik, (900, 910, 600), STOPS),
+    "Arcion": (arcion, (9004, 9090, 2007), STOPS),
     "Canal, id": (canal, ({"id": 100}, {"id": 101}, {"id": 1}), RIGHT),
     "Canal, gtid": (canal, [{"id": n, "gtid": gtid} for n, gtid in enumerate(GTIDS)], RIGHT),
     "Maxwell, server_id": (maxwell, [{"position": at, "server_id": n // 2} for n, at in enumerate(PLACES, 2)], RIGHT),
@@ -189,7 +223,7 @@ def test_the_page_has_a_line_for_each_kind_of_log() -> None:
     page = (PACKAGE / "docs/explanation/row-identity.md").read_text()
     for name in ("GoldenGate", "server_id", "source.name", "PostgreSQL", "SQL Server", "Oracle", "Canal", "Maxwell",
                  "DMS", "SharePlex", "CDL", "Kafka", "Db2", "CockroachDB", "Qlik", "Arcion", "DTS"):  # fmt: skip
-        assert name in page.partition("## Logs")[2].partition("\n## ")[0]
+        assert name in page.partition("## Logs and positions")[2].partition("\n## ")[0]
 
 
 @pytest.mark.parametrize("name", ["Debezium, MySQL", "Canal, gtid", "Maxwell, server_id", "Maxwell, gtid"])
@@ -213,7 +247,7 @@ def test_another_log_at_an_earlier_time_than_the_last_run_stops_the_run(tmp_path
 
 
 def _place(at: Any) -> Any:
-    return at["position"] if isinstance(at, dict) else at
+    return next(iter(at.values())) if isinstance(at, dict) else at
 
 
 @pytest.mark.parametrize("name", [name for name, (_, _, found) in RESTARTS.items() if found == STOPS])
