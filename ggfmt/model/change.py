@@ -94,8 +94,8 @@ class ChangeBatch:
               of the images decides
     transaction  n texts: the id of each operation's transaction in the source, null if the source has none; an empty
               text becomes null. None: the format has no such ids, or no one requested them
-    origin    n texts: which log each position is of, such as a server, null if nothing says so; `PASSING` for numbers
-              that start again without a sign. Positions of two origins do not compare. None: as of `transaction`
+    origin    n texts: the log of each position, such as a server; null if it is unknown; `PASSING` for numbers of a
+              process, which start again. Positions of two origins do not compare. None: as of `transaction`
     """
 
     table: TableDef

@@ -60,7 +60,7 @@ class Ordering:
             ascends = pc.less_equal(before, after) if len(keys) == 1 else pc.less(before, after)
             if pc.all(ascends, min_count=0).as_py():
                 return self._sorted_in_logs(batch)
-        return self._sorted_in_logs(batch.take(_sort_order(keys)))
+        return self._sorted_in_logs(batch.take(_sort_order(*keys)))
 
     def _sort_columns(self, batch: pa.RecordBatch) -> list[pa.Array[Any]]:
         seq = batch["seq"]
@@ -82,7 +82,7 @@ class Ordering:
         moves = pc.and_(pc.and_(known, batch["ts"].is_valid()), pc.greater_equal(batch["seq"], 0))
         places = pc.cast(pc.indices_nonzero(moves), _LONG)
         some = batch.select(["position", "seq"]).take(places)
-        sources = places.take(_sort_order([logs.take(places), *self.position_columns(some), some["seq"]]))
+        sources = places.take(_sort_order(logs.take(places), *self.position_columns(some), some["seq"]))
         slots = places.take(pc.array_sort_indices(logs.take(places)))  # a stable sort
         if slots.equals(sources):
             return batch
@@ -169,7 +169,7 @@ def _in_turn(batch: pa.RecordBatch, counts: pa.BooleanArray) -> tuple[pa.Int64Ar
     if "moves" in batch.schema.names:
         moved = rows.filter(narrow(batch["moves"], pa.BooleanArray).take(rows))
         keys, rows = pa.concat_arrays([keys, batch["old_hash"].take(moved)]), pa.concat_arrays([rows, moved])
-    order = _sort_order([keys, rows])
+    order = _sort_order(keys, rows)
     keys, rows = keys.take(order), rows.take(order)
     same = pc.indices_nonzero(pc.fill_null(pc.equal(keys.slice(0, max(len(keys) - 1, 0)), keys.slice(1)), False))
     first, second = [rows.take(same)], [rows.take(pc.add(pc.cast(same, _LONG), 1))]
@@ -224,7 +224,7 @@ def _after_an_equal_one(batch: pa.RecordBatch, position: pa.Int64Array, operatio
     both = [pa.concat_arrays([batch[f"o{part}"], batch[f"k{part}"]]) for part in parts]
     keys = row_codes([pa.concat_arrays([position, position]), *both])  # at a position, before and after
     left, reached = keys.slice(0, count), keys.slice(count)
-    order = _sorted(left, every)
+    order = _sort_order(left, every)
     ordered = [codes.take(order) for codes in (left, operation)]
     equal = reduce(pc.and_, (pc.equal(codes.slice(0, count - 1), codes.slice(1)) for codes in ordered))
     places, previous = order.slice(1).filter(equal), order.slice(0, count - 1).filter(equal)
@@ -243,7 +243,7 @@ def _latest(keys: pa.Int64Array, among: pa.BooleanArray, of: pa.Int64Array, plac
     """Return the last place with a key, `among` some, before each of `places`; -1 if there is none."""
     own = pc.cast(pc.indices_nonzero(among), _LONG)
     codes, every = pa.concat_arrays([keys.take(own), of]), pa.concat_arrays([own, places])
-    order = _sorted(codes, every)
+    order = _sort_order(codes, every)
     seen = pc.less(order, len(own))
     nothing = pa.scalar(None, _LONG)
     last, code = (pc.fill_null_forward(pc.if_else(seen, each.take(order), nothing)) for each in (every, codes))
@@ -251,13 +251,9 @@ def _latest(keys: pa.Int64Array, among: pa.BooleanArray, of: pa.Int64Array, plac
     return found.take(pc.sort_indices(order)).slice(len(own))
 
 
-def _sorted(codes: pa.Int64Array, places: pa.Int64Array) -> pa.Int64Array:
-    return pc.cast(_sort_order([codes, places]), _LONG)
-
-
-def _sort_order(keys: Sequence[pa.Array[Any]]) -> pa.UInt64Array:
+def _sort_order(*keys: pa.Array[Any]) -> pa.Int64Array:
     names = [f"s{place}" for place in range(len(keys))]
-    return pc.sort_indices(pa.table([*keys], names), sort_keys=[(name, "ascending") for name in names])
+    return pc.cast(pc.sort_indices(pa.table([*keys], names), sort_keys=[(name, "ascending") for name in names]), _LONG)
 
 
 def _more_than_in_a_file(codes: Mapping[str, pa.Int64Array], seqs: pa.Array[Any]) -> pa.BooleanArray:

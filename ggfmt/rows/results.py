@@ -186,7 +186,7 @@ def _check_sources(query: RowQuery, table: RowTable, sources: Mapping[str, str])
     if query.order == "auto" and len(sources) > 1:
         (one, member), (other, _), *_ = sources.items()
         message = f"the table has records of two sources: `{member}` is `{shown_value(one)}` and `{shown_value(other)}`"
-        help = "consolidate the files of each source into an output of its own, or leave out the table with `--table`; "
+        help = "consolidate the files of each source into another output, or leave out the table with `--table`; "
         help += "give `--order input` if it is one source with a new name"
         raise UsageError(Diagnostic("GG557", message, Span(table=table.name), help))
 
@@ -253,8 +253,8 @@ def _before_merged(query: TableQuery, kind: PositionKind, first: Place, bounds: 
 
 
 def check_order(query: TableQuery, batch: pa.RecordBatch) -> None:
-    """Raises: UsageError GG556 if times and the order of the input contradict the order of operations, or times alone
-    that of two logs."""
+    """Raises: Abend GG556 if times and the order of the input contradict the order of operations, or times alone that
+    of two logs."""
     found = query.ordering.contradiction(batch)
     if found is None:
         return
@@ -266,7 +266,7 @@ def check_order(query: TableQuery, batch: pa.RecordBatch) -> None:
         of = "" if origin in (None, PASSING) else f", of `{shown_value(origin)}`"
         span = Span(query.file_of(seq), offset=offset, table=query.table.name, position=position)
         reasons.append(Diagnostic("GG556", f"{_time(batch['ts'].cast(pa.int64())[place].as_py())}{of}", span))
-    raise UsageError(*reasons)
+    raise Abend(*reasons)
 
 
 def _time(micros: int | None) -> str:

@@ -12,7 +12,7 @@ from places import PACKAGE, SHARED_DATA
 from runs import write_lines as write_records
 
 import ggfmt
-from ggfmt.diagnostics.diagnostic import UsageError
+from ggfmt.diagnostics.diagnostic import Abend, UsageError
 
 pytest.importorskip("ggfmt.rows.run")
 
@@ -172,7 +172,7 @@ def current(*inputs: Path, out: Path, **options: Any) -> list[Record]:
 
 
 def stop(*inputs: Path, out: Path, **options: Any) -> list[str]:
-    with pytest.raises(UsageError) as error:
+    with pytest.raises((Abend, UsageError)) as error:
         current(*inputs, out=out, **options)
     assert not list(out.glob("*.T"))
     return [str(found) for found in error.value.diagnostics]
@@ -296,6 +296,7 @@ def test_rows_of_a_snapshot_are_of_no_server_and_come_before_all_that_follows(tm
     assert manifest["tables"]["S.T"]["rows"] == 0
 
 
+@pytest.mark.example("GG556")
 def test_a_truncate_in_a_log_made_again_stops_the_run(tmp_path: Path) -> None:
     truncate = {**goldengate("D", 9, 5), "op_type": "T"}
     del truncate["before"]

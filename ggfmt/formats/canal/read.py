@@ -89,7 +89,7 @@ class Canal(DeclaredDialect):
 
     def change(self, record: CanalRecord, *args: Any, **options: Any) -> Change:
         made = super().change(record, *args, **options)
-        return made if record.gtid else made._replace(origin=PASSING)
+        return made._replace(origin=PASSING) if self.with_transactions and not record.gtid else made
 
     def origins(self, scanned: SourceBatch) -> pa.StringArray:
         """Say that the numbers in `id` are of a process of Canal, and start again with the next one."""
