@@ -13,7 +13,7 @@ The time is `ts_us`, `ts_ms` or, in CockroachDB, `ts_ns`. Before 0.10, MySQL had
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, TypeAlias
 
@@ -227,19 +227,18 @@ def transaction_id(source: Mapping[str, Raw], own: Raw, names: Sequence[str]) ->
 
 def origin_of(source: Mapping[str, Raw]) -> str | None:
     """Return the server that wrote the log with the position of a change; None if the source does not name it."""
-    origin = _text(source, "server_id")
-    return None if origin in NO_ORIGINS else origin
+    return _named(source, "server_id", NO_ORIGINS)
 
 
 def name_of(source: Mapping[str, Raw]) -> str | None:
     """Return the name that the connector gives its source: `topic.prefix`, which a failover does not change."""
-    name = _text(source, "name")
-    return None if name == OWN else name or None
+    return _named(source, "name", ("", OWN))
 
 
-def _text(source: Mapping[str, Raw], name: str) -> str | None:
+def _named(source: Mapping[str, Raw], name: str, nothing: Collection[str | None]) -> str | None:
     value = non_null(source.get(name, ABSENT))
-    return None if value is None else decoded(partial(raw_text, name=name), value, f"`{name}` is not a valid string")
+    text = None if value is None else decoded(json_text, value, f"`{name}` is not a valid string")
+    return None if text in nothing else text
 
 
 def id_in(transaction: Raw) -> Raw:
