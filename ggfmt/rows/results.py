@@ -233,19 +233,15 @@ def _before_merged(query: TableQuery, kind: PositionKind, first: Place, bounds: 
     """Return what puts the first operation of a log before those of earlier runs: its position or, in another log than
     theirs, its time."""
     family = [bound for bound in bounds if bound.family == first.family]
-    if query.ordering.checked and any(bound.origin is not None for bound in family):
-        own = [bound for bound in family if bound.origin == first.origin != PASSING]
-    else:
-        own = family
-    place = kind.value(first.position) or ()
-    bound = max(own or family or bounds, key=lambda bound: kind.value(bound.position) or ())
-    if own or family:  # positions that go on, go on in time
-        last = kind.value(bound.position) or ()
+    named = query.ordering.checked and any(bound.origin is not None for bound in family)
+    own = [one for one in family if first.origin != PASSING and (not named or one.origin == first.origin)]
+    if family:  # positions that go on, go on in time
+        place = kind.value(first.position) or ()
+        last, text = max((kind.value(bound.position) or (), bound.position) for bound in own or family)
         if place > last or (place == last and query.table.key):
             return None
-    if own:
-        at = "at" if first.position == bound.position else f"at position {first.position}, before"
-        return f"{at} position {bound.position}"
+        if own:
+            return f"{'at' if place == last else f'at position {first.position}, before'} position {text}"
     bound = max(bounds, key=lambda bound: bound.micros or 0)
     if kind is OFFSETS or first.micros is None or first.micros >= (bound.micros or 0):
         return None

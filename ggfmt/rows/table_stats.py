@@ -38,8 +38,7 @@ class Place:
 
 @dataclass
 class PositionStats:
-    """The kind of the positions so far, and the logs that they are of. `orders` is False once they cannot be
-    compared."""
+    """The kind of the positions so far, and their logs. `orders` is False once they cannot be compared."""
 
     kind: PositionKind | None = None
     logs: set[tuple[str, str | None]] = field(default_factory=set)
@@ -66,11 +65,12 @@ class PositionStats:
 
     @property
     def ordering(self) -> Ordering:
+        if self.kind is None or not self.orders:
+            return Ordering(None)
         origins = {origin for _, origin in self.logs} - {None}
         if len(origins) > 1 or PASSING in origins:
-            return Ordering(self.kind if self.orders else None, "origins")
-        families = {family for family, _ in self.logs}
-        return Ordering(self.kind if self.orders else None, "families" if len(families) > 1 else "")
+            return Ordering(self.kind, "origins")
+        return Ordering(self.kind, "families" if len({family for family, _ in self.logs}) > 1 else "")
 
 
 def places_of_logs(kind: PositionKind, batch: pa.RecordBatch, last: bool = False) -> list[Place]:

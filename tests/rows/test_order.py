@@ -316,6 +316,11 @@ def test_times_of_different_rows_need_no_order(tmp_path: Path) -> None:
     assert len(current(path, out=tmp_path / "three", strict=True)) == 29
 
 
+def test_servers_without_all_positions_leave_the_order_to_the_input(tmp_path: Path) -> None:
+    made = [debezium("I", 1, {"server_id": 1}), binlog("U", 2, (1, 10, 4)), binlog("D", 3, (2, 2, 4))]
+    assert current(write_lines(tmp_path / "a.json", made), out=tmp_path / "out", strict=True) == []
+
+
 def test_a_run_goes_on_after_a_result_of_an_older_version(tmp_path: Path) -> None:
     options = {"checkpoint": tmp_path / "seen", "to": "parquet"}
     write_lines(tmp_path / "in" / "a.json", [goldengate("I", 1, 10)])
