@@ -355,6 +355,10 @@ def test_records_of_two_sources_are_not_one_table(tmp_path: Path) -> None:
     assert len(current(path, out=tmp_path / "by input", order="input")) == 1
     flat = [{"ID": 1, "__op": "c", "__table": "T", "__db": "S", "__source_name": name} for name in ("east", "west")]
     assert "GG557" in stop(write_lines(tmp_path / "b.json", flat), out=tmp_path / "out")[0]
+    made = [cdl("I", 1, 1), cdl("U", 2, 2), cdl("D", 3, 3)]
+    for record, name in zip(made, ("east", "east", "west"), strict=True):
+        record["payload"]["source"]["name"] = name
+    assert "`payload.source.name`" in stop(write_lines(tmp_path / "c.json", made), out=tmp_path / "out")[0]
 
 
 def test_records_of_another_source_in_a_later_run_are_refused(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ class SourceBlock(msgspec.Struct, gc=False):
 class ScannedSource(SourceBlock, gc=False):
     """A source block in the scanner, with members for which the exact reader uses only the name."""
 
-    name: Annotated[Raw, roles.identity(), roles.Token(unless=OWN)] = ABSENT
+    name: Annotated[Raw, roles.source(), roles.Token(unless=OWN)] = ABSENT
     snapshot: Annotated[Raw, roles.Token(unless="false")] = ABSENT
     version: Annotated[Raw, roles.skip()] = ABSENT
     tokens: Annotated[dict[str, str] | None, roles.tokens(roles.STRING, rank=1)] = None

@@ -107,7 +107,7 @@ class Members:
                 ((part, member) for member in declared for part in member.declared.parts if part.kind == kind),
                 key=lambda pair: pair[0].rank,
             )
-            for kind in (roles.NAME, roles.TIME, roles.POSITION, roles.ORIGIN, roles.TRANSACTION)
+            for kind in (roles.NAME, roles.SOURCE, roles.TIME, roles.POSITION, roles.ORIGIN, roles.TRANSACTION)
         }
         ranks = groupby(self.parts[roles.POSITION], key=lambda pair: pair[0].rank)
         self._positions = [list(pairs) for _, pairs in ranks]
@@ -246,6 +246,9 @@ class DeclaredDialect(Dialect):
         tokens = self.tokens(record, op) if self.with_tokens else {}
         transaction = members.transaction(record)
         origin = members.origin(record) if self.with_transactions else None
+        for _, member in members.parts[roles.SOURCE] if self.with_transactions else ():
+            if name := member.text(record):
+                self.sources.setdefault(table, {})[name] = ".".join(member.declared.names)
         return Change(table, roles.type_of(op), op_ts, position, *images, tokens, record_schema, transaction, origin)
 
     def tokens(self, record: Any, op: str | roles.OpToken) -> dict[str, str]:

@@ -44,8 +44,8 @@ MAX_NOTES = 12  # for which the scanner has room
 TRANSACTIONS = "transactions"  # the condition that the caller requested ids of transactions and origins of positions
 
 # What a member is to the operations of its record, besides an image, the type or a token: a part of the name of the
-# table, the time, the position and its origin, the id of the transaction.
-NAME, TIME, POSITION, ORIGIN, TRANSACTION = "name", "time", "position", "origin", "transaction"
+# table or the source, the time, the position and its origin, the id of the transaction.
+NAME, SOURCE, TIME, POSITION, ORIGIN, TRANSACTION = "name", "source", "time", "position", "origin", "transaction"
 
 # Units of time: microseconds in one of a number. A STAMP_TEXT is an ISO 8601 timestamp, in UTC or without a zone; a
 # TEXT is as messages have it.
@@ -113,7 +113,7 @@ def type_of(op: str | OpToken) -> str:
 class Part(NamedTuple):
     """What a member is to the operations of its record.
 
-    kind     `NAME`, `TIME`, `POSITION`, `ORIGIN` or `TRANSACTION`
+    kind     `NAME`, `SOURCE`, `TIME`, `POSITION`, `ORIGIN` or `TRANSACTION`
     rank     of several times, positions or ids, the first one that is not empty counts, lower ranks first
     unit     of a time
     zero     whether 0 is a time
@@ -184,6 +184,11 @@ def identity(required: bool = False, when: str | None = None) -> Role:
 def name(required: bool = False, when: str | None = None) -> Role:
     """Make the value a part of the name of the table, and so of the record's identity."""
     return Role(IDENTITY, when, required, part=Part(NAME))
+
+
+def source() -> Role:
+    """Make the value the name of the source, which no failover changes, and a part of the record's identity."""
+    return Role(IDENTITY, part=Part(SOURCE))
 
 
 def slot(takes: int | None = None, required: bool = False, when: str | None = None) -> Role:
