@@ -26,9 +26,9 @@ some histories by number.
 
 Prints counts, and with `--show` the smallest history of each kind that is unresolved or guessed. The smallest wrong
 history of each kind is always printed. `--halves` checks current rows of histories whose key updates are a delete and
-an insert, with these two in different files. With `--starts-empty`, the engine knows that files do not begin in the middle,
-and may not withhold a row because of that; histories that do are left out. `--kinds` counts verdicts by key, checks and
-recording. Exit code 1 if anything is wrong.
+an insert, with these two in different files. With `--starts-empty`, the engine knows that files do not begin in the
+middle, and may not withhold a row because of that; histories that do are left out. `--kinds` counts verdicts by key,
+checks and recording. Exit code 1 if anything is wrong.
 """
 
 from __future__ import annotations
