@@ -120,7 +120,7 @@ _DECLARED: dict[str, dict[Severity, str]] = {
     "use-spark-connect": {ERROR: "GG524"},
     "types": {ERROR: "GG530", WARNING: "GG219"},
     "dataframes": {ERROR: "GG531 GG532 GG533 GG540 GG541 GG542 GG543"},
-    "consolidation": {ERROR: "GG551 GG552 GG558"},
+    "consolidation": {ERROR: "GG551 GG552 GG556 GG557 GG558"},
     "lakehouse": {ERROR: "GG553 GG554 GG555"},
     "row-identity": {ERROR: "GG570"},
     "hide-values": {ERROR: "GG592 GG593"},

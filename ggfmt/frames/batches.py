@@ -101,6 +101,7 @@ def located_batches(
     others: Counter[str] | None = None,
     on_warning: Callable[[Diagnostic], None] = lambda warning: None,
     unknown: Counter[str] | None = None,
+    sources: dict[str, dict[str, str]] | None = None,
 ) -> Iterator[LocatedBatch]:
     """Yield the operations of several tables, those of each table in order of their records, with their places.
 
@@ -109,6 +110,7 @@ def located_batches(
     others     takes the number of records that are not operations, by kind
     on_warning  takes warnings about statements on tables. Statements that drop or create tables are truncates of them.
     unknown    takes the number of operations of other tables, truncates aside, by table
+    sources    takes by table the names of its sources, with the member that has them
 
     Raises: Abend as `record_batches`; DiscoveryRequiredError or FrameBoundaryError if the split has to be read in
     another way.
@@ -124,6 +126,8 @@ def located_batches(
             unknown[batch.table.full_name] += len(batch) - batch.op.to_pylist().count("T")
     if others is not None:
         others.update(frames.reader.others)
+    if sources is not None:
+        sources.update(frames.reader.sources)
 
 
 @dataclass

@@ -28,6 +28,7 @@ class OpType(str, Enum):
 
 _A = TypeVar("_A", bound="pa.Array[Any]")
 OP_TYPES = tuple(op.value for op in OpType)
+PASSING = "?"  # an origin that ends at any time: numbers of one process
 _NOTHING = pa.scalar(None, pa.string())
 
 
@@ -93,6 +94,8 @@ class ChangeBatch:
               of the images decides
     transaction  n texts: the id of each operation's transaction in the source, null if the source has none; an empty
               text becomes null. None: the format has no such ids, or no one requested them
+    origin    n texts: the log of each position, such as a server; null if it is unknown; `PASSING` for numbers of a
+              process, which start again. Positions of two origins do not compare. None: as of `transaction`
     """
 
     table: TableDef
@@ -105,9 +108,10 @@ class ChangeBatch:
     tokens: StringMapArray | None = None
     key_update: pa.BooleanArray | None = None
     transaction: pa.StringArray | None = None
+    origin: pa.StringArray | None = None
 
     def __post_init__(self) -> None:
-        for name in ("op_ts", "position", "transaction"):
+        for name in ("op_ts", "position", "transaction", "origin"):
             texts = getattr(self, name)
             given = None if texts is None else without_empty(texts)
             if given is not texts:
@@ -121,7 +125,7 @@ class ChangeBatch:
         before, after = self.before.take(indices), self.after.take(indices)
         if self.before.columns is self.after.columns:  # both images share the columns
             after = Image(before.columns, after.exists)
-        names = ("op", "op_ts", "position", "ordinal", "tokens", "key_update", "transaction")
+        names = ("op", "op_ts", "position", "ordinal", "tokens", "key_update", "transaction", "origin")
         parts: dict[str, Any] = {name: _taken(getattr(self, name), indices) for name in names}
         return replace(self, before=before, after=after, **parts)
 
@@ -172,7 +176,8 @@ def merge_in_order(batches: Sequence[ChangeBatch]) -> ChangeBatch:
         ordinal=ordinal,
         tokens=_merged([batch.tokens for batch in batches], batches, no_tokens),
         key_update=key_update,
-        transaction=_merged([batch.transaction for batch in batches], batches, lambda n: pa.nulls(n, pa.string())),
+        transaction=_merged([batch.transaction for batch in batches], batches, _no_texts),
+        origin=_merged([batch.origin for batch in batches], batches, _no_texts),
     )
     if all(one.ordinal[-1].as_py() < next.ordinal[0].as_py() for one, next in pairwise(batches)):
         return together
@@ -190,6 +195,10 @@ def _images_of(images: Sequence[Image], batches: Sequence[ChangeBatch]) -> Image
         for same in zip(*(image.columns for image in images), strict=True)
     )
     return Image(columns, _masks([image.exists for image in images], batches, True))
+
+
+def _no_texts(rows: int) -> pa.StringArray:
+    return pa.nulls(rows, pa.string())
 
 
 def no_tokens(rows: int) -> StringMapArray:

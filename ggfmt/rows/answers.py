@@ -42,8 +42,9 @@ from ggfmt.rows.results import (
     Selection,
     TableQuery,
     UnitAnswer,
+    check_order,
     last_of,
-    last_positions,
+    last_places,
     places_of,
     typed_columns,
 )
@@ -104,8 +105,9 @@ class _Unit:
         every = query.ordering.sort(concatenated([*batches, truncates], self._schema))
         if followed is not None and len(every) >= MIN_LARGE:  # what follows takes much; what was read left some
             pa.default_memory_pool().release_unused()
-        self._last_positions = last_positions(query, every)
+        self._last_places = last_places(query, every)
         self._every = without_repeated(every, query.ordering, bool(self._table.key))
+        check_order(query, self._every)
         self._unresolved: list[tuple[str, pa.RecordBatch]] = []
         self._collisions = 0
         self._doubted: set[int] = set()  # rows that are unresolved
@@ -119,7 +121,7 @@ class _Unit:
             batch = batch.filter(self._query.ordering.up_to(batch, query.as_of))
         if not self._table.key:
             rows, counts, unresolved, kept = keyless_rows(self._query, batch)
-            counts.last_positions = self._last_positions
+            counts.last_places = self._last_places
             self._unresolved += unresolved
             return UnitAnswer(rows, counts, self._listed(), kept if self._query.keeps else None)
         state = self._state(batch)
@@ -133,7 +135,7 @@ class _Unit:
             self._current_states(state)
         counts.states[UNRESOLVED] += len(state.unkeyed)
         counts.unfit.update(self._unfit)
-        counts.last_positions = self._last_positions
+        counts.last_places = self._last_places
         self._add_evidence(counts, state)
         kept = self._kept(state) if self._query.keeps else None
         return UnitAnswer(rows, counts, self._listed(), kept, self._free_keys(state))

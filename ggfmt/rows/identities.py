@@ -170,6 +170,7 @@ class IdentityFinder:
         self._crowded: set[int] = set()
         self._lingering: set[int] = set()  # keys with two rows, after the time of those that brought them
         self._collisions: dict[int, list[tuple[int, int]]] = {}  # by key: rows and operations
+        self._forgotten: dict[int, tuple[int, list[tuple[int, int]]]] = {}  # by key: the insert that ended collisions
         self._count = 0
         self._found = Identities(halves=dict(halves))
         self._halves = self._found.halves
@@ -224,6 +225,7 @@ class IdentityFinder:
         self._settle()
         self._rows_at.clear()
         self._collisions.clear()
+        self._forgotten.clear()
         self._complete = True
 
     def _open_at(self, last: int) -> set[int]:
@@ -247,6 +249,8 @@ class IdentityFinder:
         earlier = self._collisions.pop(key, None)
         if earlier is not None:
             self._collisions[key] = [each for each in earlier if self._same_moment(operation, each[1])]
+            if not self._has_transaction[operation]:
+                self._forgotten[key] = operation, [each for each in earlier if each not in self._collisions[key]]
         row = self._unknown_row()
         self._put(key, row, operation)
         return row
@@ -299,6 +303,11 @@ class IdentityFinder:
                 self._found.doubtful.add(operation)
                 self._collisions.setdefault(key, []).append((row.number, operation))
                 rest, is_rest_known = (), False
+        insert, forgotten = self._forgotten.pop(key, (None, []))
+        if row is not None and new != key and self._same_moment(operation, insert):
+            # The key was not free: a row of the earlier collision may be the one that leaves it.
+            self._found.doubtful.add(operation)
+            self._collisions.setdefault(key, []).extend([*forgotten, (row.number, operation)])
         if is_rest_known:
             self._rows_at[key] = rest
         else:

@@ -38,7 +38,7 @@ from ggfmt.rows.identities import Identities
 from ggfmt.rows.key_updates import KeyLinks, connected, in_moment_of
 from ggfmt.rows.operations import BASE_SEQ, DELETE, INSERT, any_of, staged_schema, truncate_operations
 from ggfmt.rows.ordering import Ordering
-from ggfmt.rows.results import End, FreeKeys, RowCounts, Selection, TableQuery, last_positions
+from ggfmt.rows.results import End, FreeKeys, RowCounts, Selection, TableQuery, last_places
 from ggfmt.rows.tables import RowTable
 
 KEPT_DIRECTORY = "_kept"
@@ -47,7 +47,7 @@ FREE_KEYS = pa.schema([pa.field("hash", pa.uint64())]).append(pa.field("before",
 MAX_FREE_KEYS = 1 << 20
 
 _LONG, _BOOL = pa.int64(), pa.bool_()
-_FIXED = ("seq", "op", "ts", "position", "tx", "offset", "keyed", "hash", "moves", "old_hash")
+_FIXED = ("seq", "op", "ts", "position", "origin", "tx", "offset", "keyed", "hash", "moves", "old_hash")
 _KEYS, _IMAGES = ("k", "o"), ("b", "hb", "a", "ha", "u")
 _COMPONENT, _FILE = "component", "file"
 
@@ -225,10 +225,10 @@ class KeptOperations:
 def set_aside_batches(
     query: TableQuery, batches: Iterable[pa.RecordBatch], counts: RowCounts
 ) -> Iterator[pa.RecordBatch]:
-    """Yield all operations of a table as a file has them, truncates first. Raises: as `last_positions`."""
+    """Yield all operations of a table as a file has them, truncates first. Raises: as `last_places`."""
     for batch in chain([truncate_operations(query.truncates, staged_schema(query.table))], batches):
         if len(batch):
-            counts.last_positions += last_positions(query, query.ordering.sort(batch))
+            counts.last_places += last_places(query, query.ordering.sort(batch))
             yield as_kept(batch.append_column(_COMPONENT, nulls(len(batch), _LONG)), query)
 
 
@@ -306,7 +306,7 @@ def _as_staged(batch: pa.RecordBatch, table: RowTable, schema: pa.Schema) -> pa.
         message = "the table has another key than in earlier runs, which left unresolved operations"
         help = "give the key of the earlier runs, or consolidate all files into another output"
         raise UsageError(Diagnostic("GG551", message, Span(table=table.name), help))
-    arrays = {name: batch[name] for name in _FIXED}
+    arrays = {name: batch[name] if name in names else nulls(len(batch), TEXT) for name in _FIXED}  # of an older ggfmt
     retyped = False
     for j, name in enumerate(table.identity):
         for prefix in _KEYS:

@@ -29,7 +29,7 @@ MAX_GROUP_KEYS = 200_000  # that a task works on, unless more of them are connec
 _MAX_STEPS = 30  # from key to key by pairs, before all of them count as connected
 
 _LONG, _WORD = pa.int64(), pa.uint64()
-_HEADS = ["seq", "position", "op", "tx", "ts", "hash"]
+_HEADS = ["seq", "position", "origin", "op", "tx", "ts", "hash"]
 _ENDS = [*_HEADS, "keyed"]
 Mask: TypeAlias = "Callable[[pa.Array[Any]], pa.BooleanArray]"
 NO_KEYS: pa.UInt64Array = pa.array([], _WORD)
@@ -73,7 +73,7 @@ def links_between(
         return
     every = concatenated(ends, ends[0].schema)
     begin = _begin_files(every)
-    if ordering.by is not None and begin.true_count > 1:
+    if ordering.total is not None and begin.true_count > 1:
         firsts = every.filter(begin)
         order = ordering.sort(firsts.append_column("file", numbered(len(firsts))))["file"]
         files = pc.subtract(pc.cumulative_sum(pc.cast(begin, _LONG)), 1)
@@ -152,7 +152,7 @@ class KeyOrder:
         """Return the order of some operations of several batches. `place` in the heads is that among all. `own`: which
         operations, by the hashes of keys; None: all."""
         staged, keys = staged_schema(table), [f"k{j}" for j in range(len(table.key))]
-        schema = pa.schema([staged.field(name) for name in (*_HEADS, *keys)])
+        schema = pa.schema([staged.field(name) for name in (*_HEADS, "offset", *keys)])
         parts, start = [], 0
         for batch in batches:
             part = batch.select(schema.names).append_column("place", pc.add(numbered(len(batch)), start))

@@ -26,8 +26,9 @@ from ggfmt.rows.results import (
     RowCounts,
     TableQuery,
     UnitAnswer,
+    check_order,
     fitting_values,
-    last_positions,
+    last_places,
     shown_key,
 )
 
@@ -67,11 +68,12 @@ def _last_places(
 ) -> tuple[pa.Int64Array, pa.UInt64Array] | None:
     """Return the places of the last operations of keys, in ascending order, and instead of deletes the hashes of their
     keys; None if an operation may come again. Count what contradicts the rows. Raises: UsageError GG551 as
-    `last_positions`."""
+    `last_places`, GG556."""
     every = by_key.heads
-    counts.last_positions += last_positions(query, every)
+    counts.last_places += last_places(query, every)
     if query.ordering.repeats(every).true_count:
         return None
+    check_order(query, every)
     last = by_key.order.filter(by_key.ends)
     if len(last):
         places = narrow(every["place"].take(by_key.order), pa.Int64Array)

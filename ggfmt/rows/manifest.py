@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from datetime import datetime, timezone
 from typing import Any
 
@@ -17,6 +17,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span, without_credentials
 from ggfmt.engine import Run
 from ggfmt.frames.shapes import ddl_type
 from ggfmt.location import Location
+from ggfmt.model.change import PASSING
 from ggfmt.rowfiles.writers import WrittenFile
 from ggfmt.rows.base import HIDDEN_MEMBER, BaseFile
 from ggfmt.rows.kept import KeptOperations, load_free_keys, load_kept
@@ -26,14 +27,14 @@ from ggfmt.rows.query import CURRENT, DELETED, UNRESOLVED
 from ggfmt.rows.request import ConsolidationSettings
 from ggfmt.rows.results import RowCounts, TableQuery
 from ggfmt.rows.staging import StagedInput
-from ggfmt.rows.table_stats import TableStats
+from ggfmt.rows.table_stats import Place, TableStats
 from ggfmt.rows.tables import RowTable
 from ggfmt.rows.units import KeptFiles, ShortenedFile
 from ggfmt.version import VERSION
 
 PREFIX_MEMBER = "metadata_prefix"
 MAX_TABLES = 20  # with a line each
-_OF_SET_ASIDE = ("key", "columns", "numbers", "operations", "order", "unfit", "last_position")
+_OF_SET_ASIDE = ("key", "columns", "numbers", "operations", "order", "unfit", "last_position", "last_places", "sources")
 
 
 @dataclass(frozen=True)
@@ -70,12 +71,22 @@ class TableResult:
     @property
     def last_position(self) -> str | None:
         """The highest position so far; the last one in the input if positions do not order the operations."""
-        by, known = self.query.ordering.by, list(self.counts.last_positions)
-        if by is None or not known:
+        by, known = self.query.ordering.total, [*self.query.bounds, *self.counts.last_places]
+        if by is None or not self.counts.last_places:
             return self.stats.last_position
-        if self.query.bound is not None:
-            known.append(self.query.bound)
-        return max(known, key=lambda position: by.value(position) or ())
+        return max((place.position for place in known), key=lambda position: by.value(position) or ())
+
+    @property
+    def last_places(self) -> list[Place]:
+        """The last place of each log so far."""
+        found: dict[tuple[str, str | None], Place] = {}
+        by = self.query.ordering.by
+        if by is None:
+            return []
+        for place in (*self.query.bounds, *self.counts.last_places):
+            passes, both = place.origin == PASSING, (found.get(place.log, place), place)
+            found[place.log] = max(both, key=lambda one: one.micros or 0 if passes else by.value(one.position) or ())
+        return list(found.values())
 
     @property
     def table(self) -> RowTable:
@@ -166,6 +177,8 @@ def _table(result: TableResult) -> dict[str, Any]:
         "last_time": _time(stats.last_time),
         "first_position": stats.first_position,
         "last_position": result.last_position,
+        "last_places": list(map(asdict, result.last_places)),
+        "sources": {**stats.sources},
     }
 
 
@@ -251,10 +264,21 @@ class PreviousResult:
     def table_files(self) -> list[str]:
         return [entry["path"] for entry in self.document["files"] if is_of_rows(entry)]
 
-    def last_position(self, table: str) -> str | None:
-        """Return the last position of a table whose operations were ordered by positions, with those set aside."""
+    def last_places(self, table: str) -> tuple[Place, ...]:
+        """Return the last place of each log of a table whose operations were ordered by positions, with those set
+        aside. An earlier ggfmt wrote the last position alone."""
         found = self.set_aside.get(table) or self.document["tables"].get(table)
-        return found["last_position"] if found is not None and found["order"].startswith("positions") else None
+        kind = None if found is None else Ordering.named(found["order"]).by
+        if found is None or kind is None or found["last_position"] is None:
+            return ()
+        if "last_places" in found:
+            return tuple(Place(**place) for place in found["last_places"])
+        family = kind.families(pa.array([found["last_position"]]))[0].as_py()
+        return (Place(found["last_position"], family),)
+
+    def sources(self, table: str) -> dict[str, str]:
+        found = self.set_aside.get(table) or self.document["tables"].get(table, {})
+        return {**found.get("sources", {})}
 
     def is_complete(self, table: str) -> bool:
         return bool(self.document["tables"].get(table, {}).get("complete", False))

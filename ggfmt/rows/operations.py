@@ -7,6 +7,7 @@ or all columns of a table without a key. In a table without a key, an update is 
     op         int8    `INSERT`, `UPDATE`, `DELETE`, `TRUNCATE`
     ts         the time of the operation, null if the source has none
     position   text, null if the source has none
+    origin     text, which log the position is of, as in `ChangeBatch`
     tx         text, the source transaction, null if unknown
     offset     int64   the byte at which the record starts in its file
     keyed      bool    the images contain the whole key, and no NULL in it
@@ -60,6 +61,7 @@ def staged_schema(table: RowTable) -> pa.Schema:
         ("op", _BYTE),
         ("ts", INSTANT),
         ("position", TEXT),
+        ("origin", TEXT),
         ("tx", TEXT),
         ("offset", _LONG),
         ("keyed", _BOOL),
@@ -95,6 +97,7 @@ def staged_operations(
         "op": op,
         "ts": located.op_ts,
         "position": batch.position,
+        "origin": nulls(count, TEXT) if batch.origin is None else batch.origin,
         "tx": nulls(count, TEXT) if batch.transaction is None else batch.transaction,
         "offset": located.offset,
     }
@@ -231,6 +234,7 @@ def truncate_operations(truncates: Sequence[Truncate], schema: pa.Schema) -> pa.
         "op": pa.repeat(pa.scalar(TRUNCATE, _BYTE), count),
         "ts": pa.array([each.micros for each in truncates], _LONG).cast(INSTANT),
         "position": pa.array([each.position for each in truncates], TEXT),
+        "origin": pa.array([each.origin for each in truncates], TEXT),
         "tx": pa.array([each.tx for each in truncates], TEXT),
     }
     return _completed(columns, schema, count)
@@ -250,6 +254,7 @@ class Truncate:
     position: str | None = None
     micros: int | None = None
     tx: str | None = None
+    origin: str | None = None
 
 
 def shows_values(column: Callable[[str], pa.Array[Any]], table: RowTable) -> pa.BooleanArray:

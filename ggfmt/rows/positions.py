@@ -21,7 +21,6 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import non_null_values
 
 Place = tuple[Any, ...]
 
@@ -80,16 +79,17 @@ class PositionKind:
             return texts  # a kind with a single part is that part
         return pc.replace_substring_regex(texts, self.whole, rf"\{group}")
 
-    def families(self, texts: pa.StringArray) -> list[str]:
-        """Return the families of texts that belong to this kind: one, where all compare."""
+    @property
+    def has_families(self) -> bool:
+        return self.same_shape or "family" in self.sorts
+
+    def families(self, texts: pa.StringArray) -> pa.StringArray:
+        """Return the family of each text that belongs to this kind; an empty text if all compare."""
         if self.same_shape:
-            own = pc.replace_substring_regex(texts, _HEX, "0")
-        elif "family" in self.sorts:
-            own = pc.utf8_lower(pc.replace_substring_regex(texts, self.whole, r"\1"))
-        else:
-            return [""]
-        found: list[str] = non_null_values(pc.unique(own.drop_null()))
-        return found
+            return pc.replace_substring_regex(texts, _HEX, "0")
+        if not self.has_families:
+            return pa.repeat(pa.scalar(""), len(texts))
+        return pc.utf8_lower(pc.replace_substring_regex(texts, self.whole, r"\1"))
 
     def value(self, text: str) -> Place | None:
         """Return the sort key of one position; None for a text that does not belong to this kind."""

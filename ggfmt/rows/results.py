@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import as_strings, non_null_values
+from ggfmt.arrow.arrays import as_strings
 from ggfmt.columnar.typed import typed_values
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.frames.batches import FILE_BITS, shown_value
 from ggfmt.frames.column_types import INSTANT, TEXT
 from ggfmt.frames.shapes import ddl_type
+from ggfmt.model.change import PASSING
 from ggfmt.rows.fold import Fold, RowStates
 from ggfmt.rows.operations import BASE_SEQ, Truncate
 from ggfmt.rows.ordering import Ordering
+from ggfmt.rows.positions import OFFSETS, PositionKind
 from ggfmt.rows.query import (
     OP,
     STATE,
@@ -30,7 +33,7 @@ from ggfmt.rows.query import (
     RowQuery,
     query_error,
 )
-from ggfmt.rows.table_stats import TableStats, choose_ordering
+from ggfmt.rows.table_stats import Place, TableStats, choose_ordering, places_of_logs
 from ggfmt.rows.tables import RowTable, epoch_at
 
 REASON = "reason"  # of unresolved operations
@@ -58,9 +61,9 @@ class End:
 
     def place(self, ordering: Ordering) -> tuple[Any, ...]:
         """Return what orders ends; operations that earlier runs have kept come first."""
-        if self.seq < 0 or ordering.by is None or self.position is None:
+        if self.seq < 0 or ordering.total is None or self.position is None:
             return self.seq >= 0, (), self.seq
-        return True, ordering.by.value(self.position) or (), self.seq
+        return True, ordering.total.value(self.position) or (), self.seq
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ class TableQuery:
     # the names of the files of operations that earlier runs have kept, by the place of the operation
     kept_files: Sequence[str | None] = ()
     kept_columns: frozenset[str] = frozenset()  # those that the table had then
-    bound: str | None = None  # the last position that earlier runs have merged
+    bounds: tuple[Place, ...] = ()  # the last place of each log that earlier runs have merged
     free: pa.UInt64Array | None = None  # hashes of keys that earlier runs have seen, and at which no row is
     unset: frozenset[str] = frozenset()  # columns whose NULL in a base may be a value that no operation has set
 
@@ -97,10 +100,11 @@ class TableQuery:
         cls, query: RowQuery, table: RowTable, stats: TableStats, files: Sequence[str], complete: bool
     ) -> TableQuery:
         """Return a query to operations with these statistics, for a result that no later run merges into. Raises:
-        UsageError GG551 for a query that the operations cannot answer, GG552 as `_check_keyless`."""
+        UsageError GG551 for a query that the operations cannot answer, GG552 as `_check_keyless`, GG557."""
+        _check_sources(query, table, stats.sources)
         _check_keyless(query, table, stats, files)
         ordering = choose_ordering(query, stats)
-        epoch = epoch_at(table, query.as_of, stats.epoch_starts, ordering.by)
+        epoch = epoch_at(table, query.as_of, stats.epoch_starts, ordering.total)
         return cls(query, table, ordering, epoch, tuple(stats.truncates), files, complete)
 
     @property
@@ -170,7 +174,7 @@ class RowCounts:
     contradicting: list[tuple[str, Span]] = field(default_factory=list)
     present: int = 0  # current rows that a file of the base has, and rows that are deleted there
     timed: int = 0  # number of operations whose transaction is known by their time alone, where this matters
-    last_positions: list[str] = field(default_factory=list)  # of some of the operations each, if positions order them
+    last_places: list[Place] = field(default_factory=list)  # of some of the operations each, if positions order them
 
     def add(self, other: RowCounts) -> None:
         for name, value in vars(other).items():
@@ -199,6 +203,16 @@ class UnitAnswer:
     free: FreeKeys | None = None
 
 
+def _check_sources(query: RowQuery, table: RowTable, sources: Mapping[str, str]) -> None:
+    """Raises: UsageError GG557 for records of several sources, unless the user knows their order."""
+    if query.order == "auto" and len(sources) > 1:
+        (one, member), (other, _), *_ = sources.items()
+        message = f"the table has records of two sources: `{member}` is `{shown_value(one)}` and `{shown_value(other)}`"
+        help = "consolidate the files of each source into another output, or leave out the table with `--table`; "
+        help += "give `--order input` if it is one source with a new name"
+        raise UsageError(Diagnostic("GG557", message, Span(table=table.name), help))
+
+
 def _check_keyless(query: RowQuery, table: RowTable, stats: TableStats, files: Sequence[str]) -> None:
     """Raises: UsageError GG552 for a table without a key whose operations do not show their whole rows, GG551 for its
     history. `files`: the names of the input files, by number."""
@@ -215,28 +229,66 @@ def _check_keyless(query: RowQuery, table: RowTable, stats: TableStats, files: S
         raise UsageError(Diagnostic("GG552", message, replace(place, file=files[seq >> FILE_BITS]), help))
 
 
-def last_positions(query: TableQuery, batch: pa.RecordBatch) -> list[str]:
-    """Return the position of the last of some operations, in order; none if that is a row of a base snapshot. Raises:
-    UsageError GG551 for operations before those that earlier runs have merged: the result does not keep what is needed
-    to find their place. In a table without a key, also for one at the same position: it may be one that comes again."""
-    kind = query.ordering.by
-    if kind is None:
+def last_places(query: TableQuery, batch: pa.RecordBatch) -> list[Place]:
+    """Return the last place of each log in some operations, in order. Raises: UsageError GG551 for operations before
+    those that earlier runs have merged: the result does not keep what is needed to find their place. In a table without
+    a key, also for one at the same position: it may be one that comes again."""
+    ordering, kind = query.ordering, query.ordering.by
+    if kind is None or not len(batch):
         return []
-    bound = None if query.bound is None else kind.value(query.bound)
-    new = batch.filter(pc.greater_equal(batch["seq"], 0)) if bound is not None else batch.slice(0, 0)
-    if bound is not None and len(new):
-        position = new["position"][0].as_py()
-        place = kind.value(position)
-        if place is not None and (place < bound or (place == bound and not query.table.key)):
-            raise _late_error(query, query.file_of(new["seq"][0].as_py()), position)
-    return non_null_values(batch["position"].slice(max(len(batch) - 1, 0)).drop_null())
+    bounds = [bound for bound in query.bounds if kind.value(bound.position) is not None]
+    new = pc.and_(pc.greater_equal(batch["seq"], 0), batch["position"].is_valid())
+    for first in places_of_logs(kind, batch.filter(new)) if bounds else ():
+        where = _before_merged(query, kind, first, bounds)
+        if where is not None:
+            own = pc.and_(new, pc.equal(batch["position"], first.position))
+            file = query.file_of(batch["seq"][pc.index(own, True).as_py()].as_py())
+            message = f"the file has operations {where}, up to which an earlier run has merged the table"
+            help = "consolidate all files into another output; or give `--order input` if later files are newer"
+            place = Span(file=file, table=query.table.name, position=first.position)
+            raise UsageError(Diagnostic("GG551", message, place, help))
+    last = batch if ordering.apart else batch.slice(len(batch) - 1)
+    return places_of_logs(kind, last.filter(last["position"].is_valid()), last=True)
 
 
-def _late_error(query: TableQuery, file: str | None, position: str) -> UsageError:
-    where = "at" if position == query.bound else f"at position {position}, before"
-    message = f"the file has operations {where} position {query.bound}, up to which an earlier run has merged the table"
-    help = "consolidate all files into another output; or give `--order input` if later files are newer"
-    return UsageError(Diagnostic("GG551", message, Span(file=file, table=query.table.name, position=position), help))
+def _before_merged(query: TableQuery, kind: PositionKind, first: Place, bounds: Sequence[Place]) -> str | None:
+    """Return what puts the first operation of a log before those of earlier runs: its position or, in another log than
+    theirs, its time."""
+    family = [bound for bound in bounds if bound.family == first.family]
+    named = query.ordering.checked and any(bound.origin is not None for bound in family)
+    own = [one for one in family if first.origin != PASSING and (not named or one.origin == first.origin)]
+    if family:  # positions that go on, go on in time
+        place = kind.value(first.position) or ()
+        last, text = max((kind.value(bound.position) or (), bound.position) for bound in own or family)
+        if place > last or (place == last and query.table.key):
+            return None
+        if own:
+            return f"{'at' if place == last else f'at position {first.position}, before'} position {text}"
+    bound = max(bounds, key=lambda bound: bound.micros or 0)
+    if kind is OFFSETS or first.micros is None or first.micros >= (bound.micros or 0):
+        return None
+    return f"of another log at {_time(first.micros)}, before {_time(bound.micros)} at position {bound.position}"
+
+
+def check_order(query: TableQuery, batch: pa.RecordBatch) -> None:
+    """Raises: Abend GG556 if times and the order of the input contradict the order of operations, or times alone that
+    of two logs."""
+    found = query.ordering.contradiction(batch)
+    if found is None:
+        return
+    message = f"times contradict the order of {query.ordering}"
+    help = "give the files in the order of their times; or `--order input` if they are, as after a log was made again"
+    reasons = [Diagnostic("GG556", message, Span(table=query.table.name), f"{help}; or `--order position`")]
+    for place in sorted(found, key=lambda place: batch["seq"][place].as_py()):
+        seq, offset, position, origin = (batch[name][place].as_py() for name in ("seq", "offset", "position", "origin"))
+        of = "" if origin in (None, PASSING) else f", of `{shown_value(origin)}`"
+        span = Span(query.file_of(seq), offset=offset, table=query.table.name, position=position)
+        reasons.append(Diagnostic("GG556", f"{_time(batch['ts'].cast(pa.int64())[place].as_py())}{of}", span))
+    raise Abend(*reasons)
+
+
+def _time(micros: int | None) -> str:
+    return (datetime(1970, 1, 1) + timedelta(microseconds=micros or 0)).isoformat(" ")
 
 
 @dataclass(frozen=True)

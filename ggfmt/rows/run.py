@@ -253,6 +253,7 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
         staged, previous, query = self.staged, self.target.previous, self.settings.query
         table = staged.tables.get(name) or of_base(name, base.key, stored_types(base.types, self.settings.to))
         stats = staged.staged.get(name, StagedTable()).stats
+        stats.sources = {**({} if previous is None else previous.sources(name)), **stats.sources}
         table, numbers = with_found_types(table, stats.numbers, number_ranges(base))
         complete = query.starts_empty or (base.complete if previous is None else previous.is_complete(name))
         return TableQuery.of(query, table, stats, staged.files, complete), numbers
@@ -331,7 +332,7 @@ class _TableWork:
             keeps=settings.checkpoint is not None and settings.query.kind == "current",
             kept_files=(*kept.files, *aside.files),
             kept_columns=kept.columns | aside.columns,
-            bound=None if previous is None else previous.last_position(name),
+            bounds=() if previous is None else previous.last_places(name),
             free=None if previous is None else previous.free_keys(name, run.output, kept),
             unset=base.unset,
         )

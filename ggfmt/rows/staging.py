@@ -317,13 +317,16 @@ class _StagingTask:
         outcome = self._outcome
         try:
             stager, on_reject = self._stager, None if self._rejects is None else self._reject
-            noted = outcome.skipped, on_reject, outcome.others, outcome.warnings.append, outcome.unknown
+            sources: dict[str, dict[str, str]] = {}
+            noted = outcome.skipped, on_reject, outcome.others, outcome.warnings.append, outcome.unknown, sources
             for located in located_batches(stager.job, self._split, stager.tables, *noted):
                 name = located.batch.table.full_name
                 if name not in outcome.tables:
                     self._start(name)
                 unfit = outcome.tables[name].stats.unfit
                 self._add(name, staged_operations(located, stager.tables[name], self._schemas[name], unfit))
+            for name in sources.keys() & outcome.tables.keys():
+                outcome.tables[name].stats.sources.update(sources[name])
         except FrameBoundaryError as error:
             outcome.crossed = error.input
         except DiscoveryRequiredError:

@@ -9,9 +9,10 @@ from datetime import datetime
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import as_strings, counts_by_value, narrow, non_null_values
+from ggfmt.arrow.arrays import as_strings, combined, counts_by_value, narrow, non_null_values, numbered
+from ggfmt.columnar.hashes import row_codes
 from ggfmt.diagnostics.diagnostic import Span
-from ggfmt.model.change import OP_TYPES
+from ggfmt.model.change import OP_TYPES, PASSING
 from ggfmt.rows.key_updates import KeyLinks
 from ggfmt.rows.numbers import NumberRange
 from ggfmt.rows.operations import DELETE, INSERT, TRUNCATE, UPDATE, Truncate, any_of
@@ -21,34 +22,67 @@ from ggfmt.rows.query import RowQuery, parse_time, query_error
 from ggfmt.rows.tables import RowTable
 
 
+@dataclass(frozen=True)
+class Place:
+    """The position of an operation, the log that it is of, and the time in microseconds."""
+
+    position: str
+    family: str = ""
+    origin: str | None = None
+    micros: int | None = None
+
+    @property
+    def log(self) -> tuple[str, str | None]:
+        return self.family, self.origin
+
+
 @dataclass
 class PositionStats:
-    """The kind of the positions so far. `orders` is False once they cannot be compared."""
+    """The kind of the positions so far, and their logs. `orders` is False once they cannot be compared."""
 
     kind: PositionKind | None = None
-    family: str = ""
+    logs: set[tuple[str, str | None]] = field(default_factory=set)
     orders: bool = True
 
-    def add(self, positions: pa.StringArray) -> None:
+    def add(self, batch: pa.RecordBatch) -> None:
+        positions = as_strings(batch["position"])
         if not self.orders or not len(positions):
-            return
-        if positions.null_count:
-            self.orders = False
             return
         own = self.kind
         kind = own if own is not None and own.fits_all(positions) else kind_of(lambda kind: kind.fits_all(positions))
-        families = () if kind is None else kind.families(positions)
-        self.merge(PositionStats(kind, families[0] if families else "", len(families) == 1))
+        if positions.null_count or kind is None:
+            self.orders = False
+        else:
+            self.merge(PositionStats(kind, {place.log for place in places_of_logs(kind, batch)}))
 
     def merge(self, later: PositionStats) -> None:
         if later.orders and later.kind is None:
             return
-        if self.orders and self.kind is None:
-            self.kind, self.family, self.orders = later.kind, later.family, later.orders
-            return
-        kind = common_kind(self.kind, later.kind)
-        self.orders &= later.orders and kind is not None and self.family == later.family
-        self.kind = kind
+        self.kind = later.kind if self.orders and self.kind is None else common_kind(self.kind, later.kind)
+        self.logs |= later.logs
+        self.orders &= later.orders and self.kind is not None
+        self.orders &= self.kind is None or not self.kind.same_shape or len(self.logs) == 1
+
+    @property
+    def ordering(self) -> Ordering:
+        if self.kind is None or not self.orders:
+            return Ordering(None)
+        origins = {origin for _, origin in self.logs} - {None}
+        if len(origins) > 1 or PASSING in origins:
+            return Ordering(self.kind, "origins")
+        return Ordering(self.kind, "families" if len({family for family, _ in self.logs}) > 1 else "")
+
+
+def places_of_logs(kind: PositionKind, batch: pa.RecordBatch, last: bool = False) -> list[Place]:
+    """Return the first place of each log in a batch, or the last one. Each operation has a position."""
+    positions, origins = as_strings(batch["position"]), as_strings(batch["origin"])
+    families = kind.families(positions)
+    columns = [origins, families] if kind.has_families else [origins]
+    rows = pa.table([row_codes(columns), numbered(len(batch))], ["log", "place"])
+    found = rows.group_by("log", use_threads=False).aggregate([("place", "max" if last else "min")])
+    places = combined(found.column(1))
+    of_all = positions, families, origins, batch["ts"].cast(pa.int64())
+    return [Place(*values) for values in zip(*(column.take(places).to_pylist() for column in of_all), strict=True)]
 
 
 @dataclass
@@ -78,6 +112,7 @@ class TableStats:
     incomplete: tuple[int, Span] | None = None
     numbers: dict[str, NumberRange] = field(default_factory=dict)
     unfit: Counter[str] = field(default_factory=Counter)
+    sources: dict[str, str] = field(default_factory=dict)  # the names of its sources, with the member that has them
 
     def add(self, batch: pa.RecordBatch, table: RowTable) -> None:
         ops, times, positions = batch["op"], batch["ts"], as_strings(batch["position"])
@@ -95,7 +130,7 @@ class TableStats:
         if counts.get(TRUNCATE):
             rows = batch.filter(pc.equal(ops, TRUNCATE))
             micros = rows["ts"].cast(pa.int64())
-            columns = (rows["seq"], rows["position"], micros, rows["tx"])
+            columns = (rows["seq"], rows["position"], micros, rows["tx"], rows["origin"])
             found.truncates = [Truncate(*values) for values in zip(*(c.to_pylist() for c in columns), strict=True)]
         if times.null_count < len(times):
             ends = pc.min_max(times)
@@ -104,7 +139,7 @@ class TableStats:
             known = positions.drop_null()
             found.first_position, found.last_position = known[0].as_py(), known[-1].as_py()
         found.numbers = {name: _numbers(batch, table.columns.index(name)) for name in table.found}
-        self.ordering.add(positions)
+        self.ordering.add(batch)
         self._add_epochs(batch, table)
         self._add_counts(found)
 
@@ -142,6 +177,7 @@ class TableStats:
         for name, numbers in later.numbers.items():
             self.numbers.setdefault(name, NumberRange()).merge(numbers)
         self.unfit.update(later.unfit)
+        self.sources |= later.sources
 
 
 def _numbers(batch: pa.RecordBatch, i: int) -> NumberRange:
@@ -171,17 +207,23 @@ def _incomplete(batch: pa.RecordBatch, table: RowTable) -> tuple[int, Span] | No
 
 def choose_ordering(query: RowQuery, stats: TableStats) -> Ordering:
     """Return what orders the operations of a table. Raises: UsageError GG551 if positions should and do not."""
-    kind = stats.ordering.kind if stats.ordering.orders else None
+    found = stats.ordering.ordering
+    kind = found.total
     bounds = [moment for moment in (query.as_of, query.since) if moment is not None and parse_time(moment) is None]
     operations = stats.operations.total()
     if not operations:
         return Ordering(None)
+    if query.order == "position" and len({family for family, _ in stats.ordering.logs}) == 1:
+        kind = found.by  # the user knows that positions of several logs compare
     if kind is None and (bounds or query.order == "position"):
         lacking = stats.without_position
         why = f"{lacking} operations have no position" if lacking else "the positions have no known order"
+        why = why if found.by is None else "positions of several logs do not compare"
         if bounds:
             raise query_error(f"`{bounds[0]}` is not a time, and {why}", "give a time such as `2026-01-31T12:00:00`")
         raise query_error(f"positions do not order the operations: {why}", "leave out `order`")
     for bound in bounds:
         check_moment(bound, kind)
-    return Ordering(kind if bounds or query.order != "input" else None)
+    if query.order != "auto":
+        return Ordering(kind if bounds or query.order == "position" else None, checked=False)
+    return found

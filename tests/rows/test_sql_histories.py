@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from prove_rows import prove
+from prove_rows import prove, prove_halves
 from routed import always_routed
 from rows_oracle import key_of
 from rows_proof import Answer, GgfmtEngine
@@ -25,6 +25,13 @@ def test_rows_versions_and_changes_are_those_of_sqlite(seed: int, histories: int
     report = prove(GgfmtEngine("none", seed), range(histories), seed, tables=25)
     assert not report.is_wrong, "\n".join(report.lines(show=False))
     assert report.counts["rows", "right", ""] > histories * 0.66
+
+
+@pytest.mark.parametrize("histories", [40, pytest.param(2_000, marks=pytest.mark.long)], ids=["few", "many"])
+def test_rows_are_those_of_sqlite_or_unresolved_where_key_updates_are_in_two_files(histories: int) -> None:
+    report = prove_halves(GgfmtEngine("none", 1, knows_start=True), range(histories), 1, tables=40)
+    assert not report.is_wrong, "\n".join(report.lines(show=False))
+    assert report.counts["halves", "right", ""] > histories * 0.5
 
 
 def test_a_row_that_is_not_that_of_sqlite_is_unresolved_where_each_change_has_its_own_time(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from staged_operations import stage
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.frames.batches import record_batches
+from ggfmt.frames.column_types import INSTANT
 from ggfmt.location import Location
 from ggfmt.model.table import Column, TableDef
 from ggfmt.rowfiles.spill import split_by
@@ -475,13 +476,14 @@ def test_parts_of_an_input_are_like_the_whole() -> None:
 def test_the_kind_of_positions_is_the_same_however_they_come(batches: list[list[str | None]], kind: str | None) -> None:
     at_once, in_parts = PositionStats(), PositionStats()
     for batch in batches:
-        texts = pa.array(batch, pa.string())
-        at_once.add(texts)
+        nothing = pa.nulls(len(batch), pa.string())
+        heads = pa.record_batch(
+            {"position": pa.array(batch, pa.string()), "origin": nothing, "ts": nothing.cast(INSTANT)}
+        )
+        at_once.add(heads)
         alone = PositionStats()
-        alone.add(texts)
+        alone.add(heads)
         in_parts.merge(alone)
     for found in (at_once, in_parts):
-        assert found.orders is (kind is not None)
-        if kind is not None:
-            assert found.kind is not None
-            assert found.kind.name == kind
+        by = found.ordering.total
+        assert (by and by.name) == kind

@@ -20,7 +20,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from rows_oracle import UNAVAILABLE, Change, Image, Value
+from rows_oracle import UNAVAILABLE, Change, Image, Value, key_of
 
 START = 1_600_000_000  # seconds since 1970: the time of the commit of transaction 0
 PLACEHOLDER = "__debezium_unavailable_value"
@@ -28,6 +28,7 @@ ODD_KEYS = (None, "", " ", "a", "A", "NULL", "0", "00", "é")
 VALUES = ("x", "y", "z", "", None)
 LARGE = ("L1", "L2", "L3")
 FORMS = ("full", "compressed", "compressed, old key alone", "split, keys alone", "debezium", "debezium, keys alone")
+TWO_HALVES = ("split, keys alone", "debezium", "debezium, keys alone")  # a key update is a delete and an insert
 TIMES = ("commit", "commit", "coarse", "none")
 
 Row = dict[str, Value]
@@ -337,14 +338,15 @@ def _images(event: _Event, form: str, key: tuple[str, ...]) -> list[tuple[str, I
     return [(op, old_image, new_image)]
 
 
-def history(seed: int, number: int, times: Sequence[str] = TIMES) -> History | None:
-    """Return history `number` of a seed; None if nothing happens in it. `times`: one of which its recording has."""
+def history(seed: int, number: int, times: Sequence[str] = TIMES, of_halves: bool = False) -> History | None:
+    """Return history `number` of a seed; None if nothing happens in it. `times`: one of which its recording has.
+    `of_halves`: it has a key and positions, and key updates are two operations."""
     random = Random(f"{seed} {number}")
-    key = random.choices([("id",), ("id", "part"), ()], [7, 2, 1])[0]
+    key = random.choices([("id",), ("id", "part"), ()], [7, 2, 0 if of_halves else 1])[0]
     columns = ("id", "part", "a", "b", "big") if "part" in key else ("id", "a", "b", "big")
     deferred = random.random() < 0.3
     late = random.random() < 0.15
-    alters = not late and random.random() < 0.2
+    alters = not late and random.random() < 0.2 and not of_halves
     text_keys = random.random() < 0.15
     recording = Recording(
         random.choice(FORMS if key else ("full", "debezium")),
@@ -355,6 +357,8 @@ def history(seed: int, number: int, times: Sequence[str] = TIMES) -> History | N
         not text_keys and random.random() < 0.5,
         random.random() < 0.5,
     )
+    if of_halves:
+        recording = replace(recording, form=TWO_HALVES[number % 3], positions=True)
     database = _Database(random, key, columns, text_keys)
     log, states = _happen(random, database, deferred, alters)
     database.close()
@@ -394,6 +398,18 @@ def deliver(histories: Sequence[History], random: Random) -> list[File]:
             random.shuffle(files)
         found += files
     return found
+
+
+def deliver_by_key(histories: Sequence[History], random: Random) -> list[File]:
+    """The changes of histories with positions in files as partitions of a topic have them: those of a key are in one
+    file, and the two halves of a key update may be in two."""
+    files: list[File] = [[] for _ in range(random.randint(2, 4))]
+    for pair in merged([[(one, item) for item in one.changes] for one in histories], random):
+        key = key_of(pair[1].before if pair[1].op == "D" else pair[1].after, pair[0].key)
+        files[Random(f"{pair[0].table} {key}").randrange(len(files))].append(pair)
+    files = [_with_repeats(file, random) for file in files]
+    random.shuffle(files)
+    return files
 
 
 def _cut(one: History, count: int, random: Random) -> list[File]:

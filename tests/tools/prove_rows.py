@@ -25,9 +25,10 @@ within a transaction, are compared with one run over these files. `--current` le
 some histories by number.
 
 Prints counts, and with `--show` the smallest history of each kind that is unresolved or guessed. The smallest wrong
-history of each kind is always printed. With `--starts-empty`, the engine knows that files do not begin in the middle,
-and may not withhold a row because of that; histories that do are left out. `--kinds` counts verdicts by key, checks and
-recording. Exit code 1 if anything is wrong.
+history of each kind is always printed. `--halves` checks current rows of histories whose key updates are a delete and
+an insert, with these two in different files. With `--starts-empty`, the engine knows that files do not begin in the
+middle, and may not withhold a row because of that; histories that do are left out. `--kinds` counts verdicts by key,
+checks and recording. Exit code 1 if anything is wrong.
 """
 
 from __future__ import annotations
@@ -63,9 +64,10 @@ from rows_proof import (
     is_certain,
     judge,
     judge_changes,
+    judge_halves,
     judge_versions,
 )
-from sql_histories import File, History, deliver, delivered, history
+from sql_histories import File, History, deliver, deliver_by_key, delivered, history
 
 MODEL_DIFFERS = "differs from the model"
 ROUNDS = dict.fromkeys(("", "fewer operations unresolved", "other count: defaults", "other count: unset"), RIGHT)
@@ -284,6 +286,24 @@ def prove(engine: Engine, numbers: Sequence[int], seed: int, tables: int = 300, 
     return report
 
 
+def prove_halves(engine: Engine, numbers: Sequence[int], seed: int, tables: int = 300) -> Report:
+    """Check histories whose key updates are two operations, in files as partitions of a topic have them."""
+    report = Report()
+    told = [one for one in (history(seed, number, of_halves=True) for number in numbers) if one is not None]
+    told = [one for one in told if not (engine.knows_start and one.is_late)]
+    for place, several in enumerate(batches(told, tables)):
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                files = deliver_by_key(several, Random(f"deliver {seed} {place}"))
+                answer = engine.current(files, Path(folder))
+            except Exception as error:
+                report.fail("halves", error, [one.table for one in several])
+                continue
+        for one in several:
+            report.add("halves", one, one.changes, judge_halves(one, answer), answer)
+    return report
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else None)
     parser.add_argument("--histories", type=int, default=20_000, help="how many (default 20,000)")
@@ -297,6 +317,7 @@ def main() -> int:
     parser.add_argument("--tables", type=int, default=300, help="in one run (default 300)")
     parser.add_argument("--only", type=int, nargs="+", help="histories by number")
     parser.add_argument("--current", action="store_true", help="check the current rows alone")
+    parser.add_argument("--halves", action="store_true", help="key updates are two operations, in two files")
     parser.add_argument("--show", action="store_true", help="show unresolved and guessed histories too")
     parser.add_argument("--kinds", action="store_true", help="count verdicts by kind of history")
     options = parser.parse_args()
@@ -307,7 +328,10 @@ def main() -> int:
         else GgfmtEngine(options.master, options.seed, options.starts_empty)
     )
     numbers = options.only or range(options.histories)
-    report = prove(engine, numbers, options.seed, options.tables, not options.current)
+    if options.halves:
+        report = prove_halves(engine, numbers, options.seed, options.tables)
+    else:
+        report = prove(engine, numbers, options.seed, options.tables, not options.current)
     for line in report.lines(options.show):
         print(line)
     if options.kinds:

@@ -28,6 +28,7 @@ BEGINS_LATE = "begins in the middle"
 TWO_ROWS = "nothing distinguishes two rows at one key"
 MAY_BEGIN_LATE = "nothing says that the files do not begin in the middle"
 LOOK_AHEAD = "may begin in the middle, and only later operations decide"
+IN_TWO_FILES = "the two operations of a key update are in two files"
 NOT_JUDGED = "too many interpretations to judge"
 
 
@@ -294,6 +295,14 @@ def judge(one: History, changes: Sequence[Change], state: State, answer: Answer)
     if possible.all_certain:
         return Verdict(UNRESOLVED, sorted(excuse for excuse in excuses if excuse is not None)[0])
     return Verdict(UNRESOLVED, reason)
+
+
+def judge_halves(one: History, answer: Answer) -> Verdict:
+    """Compare the rows of a history whose key updates are two operations in two files: an engine that does not put them
+    together may withhold rows, but must not show others."""
+    verdict = judge(one, one.changes, one.states[-1], answer)
+    withheld = "a row that is certain is withheld", "unresolved, but everything is certain"
+    return Verdict(UNRESOLVED, IN_TWO_FILES, verdict.detail) if verdict.reason in withheld else verdict
 
 
 def _excuse(one: History, changes: Sequence[Change], key: Key) -> str | None:

@@ -108,7 +108,7 @@ class Projection:
     row_only   the before image of an update is needed only to detect primary key updates
     in_order   tables share a file, so that the reader must not hold back an operation at the end of a chunk or at a
                schema change
-    transactions  batches have the ids of transactions, if the format has them
+    transactions  batches have the ids of transactions, and the origins of positions, if the format has them
     statements  statements that drop or create tables are events
     batch_growth  batches have so many times the usual number of operations
     """

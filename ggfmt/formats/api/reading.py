@@ -275,6 +275,7 @@ class Reader(ABC):
         self.source = source
         self.others: Counter[str] = Counter()
         self.members: Counter[str] = Counter()
+        self.sources: dict[str, dict[str, str]] = {}
         self.remarks: Counter[Remark] = Counter()
 
     @staticmethod

@@ -8,18 +8,22 @@ from functools import lru_cache, partial
 from typing import Annotated, Any
 
 import msgspec
+import pyarrow as pa
 from msgspec import Raw
 
+from ggfmt.arrow import compute as pc
 from ggfmt.columnar.strings import booleans, by_value
 from ggfmt.formats.canal import DELETE_IN_OLD
 from ggfmt.formats.json.values import json_name, raw_members
 from ggfmt.formats.mysql.types import sql_type
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.declared import DeclaredDialect, Images
-from ggfmt.formats.records.dialect import ABSENT, Meaning, RecordSchema, converting, non_null
+from ggfmt.formats.records.dialect import ABSENT, Change, Meaning, RecordSchema, converting, non_null
 from ggfmt.formats.records.problems import RecordError, decoded, missing_member_error
 from ggfmt.formats.records.reader import dialect_input
+from ggfmt.formats.records.scanner import SourceBatch
 from ggfmt.formats.records.statements import Effect, What, effects_of, in_database, statement
+from ggfmt.model.change import PASSING, without_empty
 from ggfmt.model.table import Column, Kind, TableDef, join_name
 
 _OPS: roles.Ops = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "INIT": roles.OpToken("I", "snapshot", "true", rank=2)}
@@ -82,6 +86,14 @@ class Canal(DeclaredDialect):
         if record.type == "TIDB_WATERMARK" or (record.tidb is not None and record.tidb.watermarkTs is not None):
             return "watermark"
         return self.others(record, record.type) if record.isDdl else super().changes(record)
+
+    def change(self, record: CanalRecord, *args: Any, **options: Any) -> Change:
+        made = super().change(record, *args, **options)
+        return made._replace(origin=PASSING) if self.with_transactions and not record.gtid else made
+
+    def origins(self, scanned: SourceBatch) -> pa.StringArray:
+        """Say that the numbers in `id` are of a process of Canal, and start again with the next one."""
+        return pc.if_else(without_empty(scanned.values("gtid")).is_null(), PASSING, pa.nulls(len(scanned), pa.string()))
 
     def images(self, record: CanalRecord, op: str, table: str) -> Sequence[Images]:
         if record.tidb is not None:

@@ -51,7 +51,7 @@ class Origin(msgspec.Struct, gc=False):
     txId: Annotated[Raw, roles.Token(20)] = ABSENT
     version: Annotated[Raw, roles.Token(21)] = ABSENT
     connector: Annotated[Raw, roles.Token(22)] = ABSENT
-    name: Annotated[Raw, roles.Token(23)] = ABSENT
+    name: Annotated[Raw, roles.source(), roles.Token(23)] = ABSENT
 
 
 class Payload(msgspec.Struct, gc=False):

@@ -343,14 +343,21 @@ class Debezium(Dialect):
                 tokens |= sources.transaction_tokens(transaction)
             if code == _READ:
                 tokens.setdefault("snapshot", "true")
-        transaction_id = None
+        of_rows: tuple[str | None, str | None] = None, None
         if self.with_transactions:
             members = {} if block is None else raw_members(block)
             own = ABSENT if transaction is None else sources.id_in(transaction)
-            transaction_id = sources.transaction_id(members, own, self.transaction_members)
+            of_rows = self._of_rows(table, members, own)
         record_schema = self._describe(table, schema, rules)
         op_ts, position = sources.op_micros(source), sources.position(source)
-        return [Change(table, op, op_ts, position, before, after, tokens, record_schema, transaction_id)]
+        return [Change(table, op, op_ts, position, before, after, tokens, record_schema, *of_rows)]
+
+    def _of_rows(self, table: str, source: Mapping[str, Raw], own: Raw) -> tuple[str | None, str | None]:
+        """Return the transaction of a change, and the origin of its position; note the name of its source."""
+        name = sources.name_of(source)
+        if name is not None:
+            self.sources.setdefault(table, {})[name] = "source.name"
+        return sources.transaction_id(source, own, self.transaction_members), sources.origin_of(source)
 
     # Other records
 
@@ -414,13 +421,12 @@ class Debezium(Dialect):
             tokens = sources.flattened_tokens(block, sources.database_in_name(source, self.options))
             if code == _READ:
                 tokens.setdefault("snapshot", "true")
-        transaction_id = None
+        of_rows: tuple[str | None, str | None] = None, None
         if self.with_transactions:
-            own = block.get("transaction_id", ABSENT)
-            transaction_id = sources.transaction_id(block, own, self.transaction_members)
+            of_rows = self._of_rows(table, block, block.get("transaction_id", ABSENT))
         record_schema = self._describe(table, schema, rules, ("__deleted", prefix) if prefix else ("__deleted",))
         op_ts, position = sources.op_micros(source), sources.position(source)
-        return [Change(table, op, op_ts, position, before, after, tokens, record_schema, transaction_id)]
+        return [Change(table, op, op_ts, position, before, after, tokens, record_schema, *of_rows)]
 
     def _schema_change(self, raw: Raw) -> Meaning:
         change = decoded(_schema_change, raw, "`tableChanges` does not have the structure of Debezium")

@@ -13,7 +13,7 @@ The time is `ts_us`, `ts_ms` or, in CockroachDB, `ts_ns`. Before 0.10, MySQL had
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, TypeAlias
 
@@ -28,7 +28,7 @@ from ggfmt.formats.debezium.connectors import connector_of
 from ggfmt.formats.json.values import json_text, json_texts, raw_members, raw_text
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.declared import Members, text_of
-from ggfmt.formats.records.dialect import ABSENT, non_null
+from ggfmt.formats.records.dialect import ABSENT, NO_ORIGINS, non_null
 from ggfmt.formats.records.problems import RecordError, decoded
 from ggfmt.formats.records.scanner import SourceBatch
 from ggfmt.model.table import join_name
@@ -39,8 +39,9 @@ _Time: TypeAlias = int | str | None
 _NUMBER = roles.INTEGER | roles.NULL
 _Scalar: TypeAlias = str | int | bool | None
 _TOKEN = roles.Token()
-_part = partial(roles.position, takes=roles.STRING | roles.INTEGER | roles.BOOLEAN | roles.NULL)
-_transaction = partial(roles.transaction, roles.STRING | roles.INTEGER | roles.BOOLEAN | roles.NULL)
+_SCALAR = roles.STRING | roles.INTEGER | roles.BOOLEAN | roles.NULL
+_part = partial(roles.position, takes=_SCALAR)
+_transaction = partial(roles.transaction, _SCALAR)
 
 
 class SourceBlock(msgspec.Struct, gc=False):
@@ -87,12 +88,13 @@ class SourceBlock(msgspec.Struct, gc=False):
 class ScannedSource(SourceBlock, gc=False):
     """A source block in the scanner, with members for which the exact reader uses only the name."""
 
-    name: Annotated[Raw, roles.identity(), roles.Token(unless=OWN)] = ABSENT
+    name: Annotated[Raw, roles.source(), roles.Token(unless=OWN)] = ABSENT
     snapshot: Annotated[Raw, roles.Token(unless="false")] = ABSENT
     version: Annotated[Raw, roles.skip()] = ABSENT
     tokens: Annotated[dict[str, str] | None, roles.tokens(roles.STRING, rank=1)] = None
     txId: Annotated[_Scalar, _transaction(0), roles.Token(when=roles.TRANSACTIONS)] = None
     gtid: Annotated[_Scalar, _transaction(2), roles.Token(when=roles.TRANSACTIONS)] = None
+    server_id: Annotated[_Scalar, roles.origin(_SCALAR), roles.Token(when=roles.TRANSACTIONS)] = None
 
 
 class ScannedTransaction(msgspec.Struct, gc=False):
@@ -221,6 +223,22 @@ def transaction_id(source: Mapping[str, Raw], own: Raw, names: Sequence[str]) ->
     }
     commit = re.match(_COMMIT, texts.pop("sequence", None) or "")
     return next(filter(None, texts.values()), commit and commit["commit"])
+
+
+def origin_of(source: Mapping[str, Raw]) -> str | None:
+    """Return the server that wrote the log with the position of a change; None if the source does not name it."""
+    return _named(source, "server_id", NO_ORIGINS)
+
+
+def name_of(source: Mapping[str, Raw]) -> str | None:
+    """Return the name that the connector gives its source: `topic.prefix`, which a failover does not change."""
+    return _named(source, "name", ("", OWN))
+
+
+def _named(source: Mapping[str, Raw], name: str, nothing: Collection[str | None]) -> str | None:
+    value = non_null(source.get(name, ABSENT))
+    text = None if value is None else decoded(json_text, value, f"`{name}` is not a valid string")
+    return None if text in nothing else text
 
 
 def id_in(transaction: Raw) -> Raw:

@@ -41,7 +41,7 @@ class MaxwellRecord(msgspec.Struct, gc=False):
     commit: Annotated[bool | None, roles.Token(8, unless="false")] = None
     position: Annotated[str | None, roles.position()] = None
     gtid: Annotated[str | None, roles.position(1), roles.Token(7)] = None
-    server_id: Annotated[int | None, roles.Token(2)] = None
+    server_id: Annotated[int | None, roles.origin(), roles.Token(2)] = None
     thread_id: Annotated[int | None, roles.Token(3)] = None
     schema_id: Annotated[int | None, roles.Token(4)] = None
     push_ts: Annotated[int | None, roles.Token(5)] = None

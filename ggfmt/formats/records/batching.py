@@ -23,7 +23,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, KafkaMessage, Reader, Reject, SchemaChange, starts_of
 from ggfmt.formats.records.scanner import Scanner, SourceBatch
-from ggfmt.model.change import ChangeBatch, merge_in_order
+from ggfmt.model.change import PASSING, ChangeBatch, merge_in_order
 from ggfmt.model.table import Catalog, TableDef
 
 BATCH_ROWS = 4096
@@ -327,7 +327,11 @@ class BatchingReader(Reader, Generic[Table]):
         """Return a batch with the places of its Kafka messages as tokens, and as positions where there is none."""
         messages = [self.message(ordinal) for ordinal in non_null_values(batch.ordinal)]
         places = texts([None if message is None else _place(message) for message in messages])
-        batch = replace(batch, position=pc.coalesce(batch.position, places))
+        position, origin = batch.position, batch.origin
+        if origin is not None and self.projection.statements:  # of rows, which need an order
+            passing = pc.and_(pc.fill_null(pc.equal(origin, PASSING), False), places.is_valid())
+            position, origin = (pc.if_else(passing, pa.scalar(None, pa.string()), each) for each in (position, origin))
+        batch = replace(batch, position=pc.coalesce(position, places), origin=origin)
         if not self.projection.tokens:
             return batch
         own = [()] * len(batch) if batch.tokens is None else map_items(batch.tokens)

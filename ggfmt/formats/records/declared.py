@@ -17,7 +17,16 @@ from msgspec import UNSET, Raw
 
 from ggfmt.formats.json.values import json_text, raw_text
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, RecordSchema, non_null, stamp_text
+from ggfmt.formats.records.dialect import (
+    ABSENT,
+    NO_ORIGINS,
+    Change,
+    Dialect,
+    Meaning,
+    RecordSchema,
+    non_null,
+    stamp_text,
+)
 from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error, no_op
 from ggfmt.model.table import name_of_fields
 
@@ -98,7 +107,7 @@ class Members:
                 ((part, member) for member in declared for part in member.declared.parts if part.kind == kind),
                 key=lambda pair: pair[0].rank,
             )
-            for kind in (roles.NAME, roles.TIME, roles.POSITION, roles.TRANSACTION)
+            for kind in (roles.NAME, roles.SOURCE, roles.TIME, roles.POSITION, roles.ORIGIN, roles.TRANSACTION)
         }
         ranks = groupby(self.parts[roles.POSITION], key=lambda pair: pair[0].rank)
         self._positions = [list(pairs) for _, pairs in ranks]
@@ -125,6 +134,10 @@ class Members:
             if any(text and not part.follows for text, (part, _) in zip(texts, parts, strict=True)):
                 return texts[0] if len(texts) == 1 else ":".join(texts).rstrip(":")
         return None
+
+    def origin(self, record: Any) -> str | None:
+        texts = (member.text(record) for _, member in self.parts[roles.ORIGIN])
+        return next((text for text in texts if text not in NO_ORIGINS), None)
 
     def transaction(self, record: Any) -> str | None:
         return next(filter(None, (member.text(record) for _, member in self.parts[roles.TRANSACTION])), None)
@@ -232,7 +245,11 @@ class DeclaredDialect(Dialect):
         op_ts, position = members.time(record, table), members.position(record)
         tokens = self.tokens(record, op) if self.with_tokens else {}
         transaction = members.transaction(record)
-        return Change(table, roles.type_of(op), op_ts, position, *images, tokens, record_schema, transaction)
+        origin = members.origin(record) if self.with_transactions else None
+        for _, member in members.parts[roles.SOURCE] if self.with_transactions else ():
+            if name := member.text(record):
+                self.sources.setdefault(table, {})[name] = ".".join(member.declared.names)
+        return Change(table, roles.type_of(op), op_ts, position, *images, tokens, record_schema, transaction, origin)
 
     def tokens(self, record: Any, op: str | roles.OpToken) -> dict[str, str]:
         members = self._declared(record)

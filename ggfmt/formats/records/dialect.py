@@ -85,6 +85,7 @@ class Change(NamedTuple):
     tokens     texts by name
     record_schema  the definition in the record; None if the definition must come from elsewhere
     transaction  the id of the transaction; None if the record has none or the dialect has no `with_transactions`
+    origin     which log the position is of, as in `ChangeBatch`
     """
 
     table: str
@@ -96,6 +97,7 @@ class Change(NamedTuple):
     tokens: dict[str, str]
     record_schema: RecordSchema | None = None
     transaction: str | None = None
+    origin: str | None = None
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,7 @@ Item = Change | RecordSchema | Statement
 Meaning = Iterable[Item] | str | Diagnostic
 
 
+NO_ORIGINS = (None, "", "0")  # MySQL's connector writes the server 0 in snapshots
 _NULL = Raw(b"null")
 # The default of raw members. The type `Raw | None` does not work: msgspec accepts only null for it.
 ABSENT = Raw(b"")
@@ -231,6 +234,7 @@ class Dialect(ABC):
     members    the number of operations by undeclared member: how many operations had the member in their record
     keys       the names of key columns by table, from records that contain a key but no definition
     key_counts  the number of operations by table and key columns, from records that contain a key but no definition
+    sources    by table the names that sources give themselves, with the member; a failover does not change them
     learned    facts from records, besides tables, without which other records in any split cannot be understood
     lacking    the dialect found records that need facts from other records. Discovery then runs once more, with all
                learned facts as `source.facts`.
@@ -259,6 +263,7 @@ class Dialect(ABC):
     checks_definitions: ClassVar[bool] = False
     row_token: ClassVar[str | None] = None
     transaction_members: ClassVar[tuple[str, ...]] = ()
+    origin_member: ClassVar[str] = ""
     transaction_tokens: ClassVar[tuple[str, ...]] = ()
     empty_old_is_none: ClassVar[bool] = False
     shows_rows: ClassVar[bool] = False
@@ -274,6 +279,7 @@ class Dialect(ABC):
         self.key_counts: Counter[tuple[str, tuple[str, ...]]] = Counter()
         self.learned: dict[Any, Any] = dict(source.facts)
         self.members: Counter[str] = Counter()
+        self.sources: dict[str, dict[str, str]] = {}
         self.lacking = False
         self.trusted: Mapping[str, TableDef] = {}
         self.catalog: Catalog | None = None
@@ -289,6 +295,7 @@ class Dialect(ABC):
         own = cls.__dict__
         if _is_struct(own.get("record")) and "transaction_members" not in own:
             cls.transaction_members = tuple(name for name, _ in roles.columns_of(cls.record, roles.TRANSACTION))
+            cls.origin_member = next((name for name, _ in roles.columns_of(cls.record, roles.ORIGIN)), "")
 
     def keyed(self, table: TableDef) -> TableDef:
         """Return a definition with the key of `keys_elsewhere` if it has none itself."""
@@ -464,6 +471,14 @@ class Dialect(ABC):
     def transactions(self, scanned: SourceBatch) -> pa.StringArray | None:
         """Return the ids of the transactions of scanned operations; None if there is no member with such ids."""
         return _first_texts(scanned.values(name) for name in self.transaction_members if name in scanned.places)
+
+    def origins(self, scanned: SourceBatch) -> pa.StringArray | None:
+        """Return the origins of the positions of scanned operations; None if there is no member with them."""
+        if self.origin_member not in scanned.places:
+            return None
+        found = scanned.values(self.origin_member)
+        nothing = pc.is_in(found, value_set=pa.array(NO_ORIGINS, pa.string()))
+        return pc.if_else(nothing, pa.scalar(None, pa.string()), found)
 
     @cached_property
     def decoder(self) -> Any:

@@ -128,7 +128,7 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
         self._dialect.with_transactions = projection.transactions
         self._dialect.trusted = catalog.trusted
         self._dialect.catalog = catalog
-        self.members = self._dialect.members
+        self.members, self.sources = self._dialect.members, self._dialect.sources
         self._twice: set[int] = set()  # rows of the current batch with a column twice in an image
         self._placed: tuple[SourceBatch | None, Any] = None, None
         self._made_of: tuple[Chunk, int] | None = None  # what JSON was made of, and the ordinal of its first record
@@ -286,8 +286,9 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
         if tokens is not None:
             tokens = with_common(tokens, self._dialect.common_tokens(table.definition))
         transaction = self._dialect.transactions(scanned) if asked.transactions else None
+        origin = self._dialect.origins(scanned) if asked.transactions else None
         scanned = replace(scanned, has_before=has_before, tokens=tokens)
-        return self._batch(table, scanned, op_ts, position, key_update, transaction)
+        return self._batch(table, scanned, op_ts, position, key_update, transaction, origin)
 
     def _key_updates(
         self, table: DialectTable, keys: tuple[ImageColumn, ...], after: tuple[ImageColumn, ...], both: pa.BooleanArray
@@ -396,7 +397,9 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
         return self.dialect.overlay or self.dialect.partial_before
 
     def columns(self, table: DialectTable) -> ChangeBatch | Wrong:
-        _, ops, op_ts, positions, befores, afters, tokens, _, transactions = zip(*table.operations, strict=True)
+        _, ops, op_ts, positions, befores, afters, tokens, _, transactions, origins = zip(
+            *table.operations, strict=True
+        )
         op = texts(ops)
         has_before = pa.array([image is not None for image in befores], pa.bool_())
         has_after = pa.array([image is not None for image in afters], pa.bool_())
@@ -421,6 +424,7 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
         old, new = decoded[: len(ops)], decoded[len(ops) :]
         maps = token_maps(tokens) if self.reads_tokens else None
         ids = texts(transactions) if asked.transactions and self.dialect.transaction_members else None
+        origin = texts(origins) if any(each is not None for each in origins) else None
         key_update = None
         if not asked.row_only:
             before_columns, after_columns = self._decoded(rows, befores, old), self._decoded(rows, afters, new)
@@ -440,7 +444,7 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
         read = SourceBatch(
             op, before_columns, after_columns, has_before, has_after, (), maps, int64s(table.ordinals), {}
         )
-        return self._batch(table, read, op_texts, texts(positions), key_update, ids)
+        return self._batch(table, read, op_texts, texts(positions), key_update, ids, origin)
 
     def _rows(self, table: DialectTable, images: Iterable[Any]) -> Rows:
         """Return the decoder of the images of a table, which are all JSON, or all dicts."""
@@ -468,6 +472,7 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
         position: pa.StringArray,
         key_update: pa.BooleanArray | None,
         transaction: pa.StringArray | None,
+        origin: pa.StringArray | None,
     ) -> ChangeBatch | Wrong:
         """Return the reader's batch, with the images in the encoding of the model; or problems by row.
 
@@ -489,7 +494,7 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
             )
         if wrong:
             return wrong
-        batch = converted_images.batch(table.definition, op_ts, position, row_only, key_update, transaction)
+        batch = converted_images.batch(table.definition, op_ts, position, row_only, key_update, transaction, origin)
         if self.dialect.overlay and not row_only:
             batch = replace(batch, before=complete_before_images(batch.before, batch.after, batch.op))
         self._remark(table, len(read))

@@ -41,11 +41,11 @@ SKIP, ENTER, IDENTITY, SLOT, NOTE, OP, TOKENS, BEFORE, AFTER, SAME, ROW, OLD, NA
 
 MAX_NOTES = 12  # for which the scanner has room
 
-TRANSACTIONS = "transactions"  # the condition that the caller requested the ids of transactions
+TRANSACTIONS = "transactions"  # the condition that the caller requested ids of transactions and origins of positions
 
 # What a member is to the operations of its record, besides an image, the type or a token: a part of the name of the
-# table, the time, the position, the id of the transaction.
-NAME, TIME, POSITION, TRANSACTION = "name", "time", "position", "transaction"
+# table or the source, the time, the position and its origin, the id of the transaction.
+NAME, SOURCE, TIME, POSITION, ORIGIN, TRANSACTION = "name", "source", "time", "position", "origin", "transaction"
 
 # Units of time: microseconds in one of a number. A STAMP_TEXT is an ISO 8601 timestamp, in UTC or without a zone; a
 # TEXT is as messages have it.
@@ -113,7 +113,7 @@ def type_of(op: str | OpToken) -> str:
 class Part(NamedTuple):
     """What a member is to the operations of its record.
 
-    kind     `NAME`, `TIME`, `POSITION` or `TRANSACTION`
+    kind     `NAME`, `SOURCE`, `TIME`, `POSITION`, `ORIGIN` or `TRANSACTION`
     rank     of several times, positions or ids, the first one that is not empty counts, lower ranks first
     unit     of a time
     zero     whether 0 is a time
@@ -186,6 +186,11 @@ def name(required: bool = False, when: str | None = None) -> Role:
     return Role(IDENTITY, when, required, part=Part(NAME))
 
 
+def source() -> Role:
+    """Make the value the name of the source, which no failover changes, and a part of the record's identity."""
+    return Role(IDENTITY, part=Part(SOURCE))
+
+
 def slot(takes: int | None = None, required: bool = False, when: str | None = None) -> Role:
     """Make a column of the values."""
     return Role(SLOT, when, required, takes)
@@ -209,6 +214,14 @@ def position(rank: int = 0, takes: int | None = None, when: str | None = None, f
     rank. A part that `follows` is no position alone; the last parts may be empty.
     """
     return Role(SLOT, when, takes=takes, part=Part(POSITION, rank, follows=follows))
+
+
+def origin(takes: int | None = None) -> Role:
+    """Make a column of the values, which name the logs that positions are of, if the caller requested them; 0 is none.
+
+    The value changes where another log starts, as in a failover. Put this role before a role that makes no column.
+    """
+    return Role(SLOT, TRANSACTIONS, takes=takes, part=Part(ORIGIN))
 
 
 def transaction(takes: int | None = None, rank: int = 0) -> Role:

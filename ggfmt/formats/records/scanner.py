@@ -110,6 +110,7 @@ class SourceBatch:
         row_only: bool,
         key_update: pa.BooleanArray | None,
         transaction: pa.StringArray | None = None,
+        origin: pa.StringArray | None = None,
     ) -> ChangeBatch:
         """Make the reader's batch, of whole images or, if `row_only`, of rows."""
         columns = self.after if row_only else self.before
@@ -117,7 +118,7 @@ class SourceBatch:
         after = Image(self.after, unless_all(self.has_after))
         tokens, ordinal = self.tokens, self.ordinal
         return ChangeBatch(
-            definition, self.op, op_ts, position, before, after, ordinal, tokens, key_update, transaction
+            definition, self.op, op_ts, position, before, after, ordinal, tokens, key_update, transaction, origin
         )
 
     def note(self, place: int) -> int:
