@@ -6,11 +6,11 @@ number equals that of the decoded columns. A name is a string before a colon, wi
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from ggfmt.arrow.arrays import non_null_values
+from ggfmt.formats.json.repeated import EVERY, repeated_member
 from ggfmt.formats.records.rows import json_values
 from ggfmt.model.change import ImageColumn
 
@@ -25,7 +25,7 @@ def rows_with_columns_twice(images: Sequence[Any], columns: Sequence[ImageColumn
     there = sum(len(images) if column.present is None else column.present.true_count for column in columns)
     if data.count(b":") == there or _names(data) == there + sum(map(_nested_names, columns)):
         return []
-    return [row for row, image in enumerate(images) if image is not None and _has_twice(bytes(image))]
+    return [row for row, image in enumerate(images) if image is not None and repeated_member(image, EVERY) is not None]
 
 
 def _names(data: bytes) -> int:
@@ -42,14 +42,3 @@ def _nested_names(column: ImageColumn) -> int:
     if nested is None:
         return 0
     return sum(_names(text.encode()) for text in non_null_values(column.values.filter(nested)))
-
-
-def _has_twice(image: bytes) -> bool:
-    try:
-        names = [name for name, _ in _pairs(image.decode())]
-    except RecursionError:  # a value is nested too deeply for Python's decoder
-        return False
-    return len(set(names)) < len(names)
-
-
-_pairs = json.JSONDecoder(object_pairs_hook=list, parse_int=str, parse_float=str, strict=False).decode
