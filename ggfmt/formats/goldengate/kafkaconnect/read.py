@@ -210,7 +210,7 @@ class KafkaConnect(MetadataDialect):
         columns, converts = [], []
         for name, field in rest.items():
             if name not in flags:
-                type, kernel = read_as(field.type, field.name or "", field.parameters)
+                type, kernel = read_as(field)
                 columns.append(Column(name, type, field.optional))
                 converts.append(None if kernel is None else converting(kernel))
         return ConnectSchema(schema.name or "", metadata, by_image, tuple(columns), tuple(converts), flags)
