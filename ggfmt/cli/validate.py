@@ -163,7 +163,9 @@ def lsp() -> None:
     """
     try:
         from ggfmt.cli.lsp import make_server
-    except ImportError:
+    except ModuleNotFoundError as error:
+        if error.name not in ("pygls", "lsprotocol"):
+            raise
         emit("error", "`ggfmt lsp` needs the package `pygls`: run `pip install 'ggfmt[lsp]'`")
         raise typer.Exit(USAGE) from None
     with open(os.dup(sys.stdout.fileno()), "wb") as stream:  # the server closes its stream
