@@ -175,7 +175,7 @@ def find_layout(head: bytes, whole: bool) -> Layout:
 
 def plain_head(head: bytes) -> tuple[bytes, str | None]:
     """Return the records in the first bytes of a file, one per line, and the name of their envelope; None for none."""
-    layout = find_layout(head, False)
+    layout = replace(find_layout(head, False), max_record=len(head))
     if layout.envelope is None:
         return head, None
     chunk = Chunk("", layout.skipped, head[layout.skipped :], layout, last=False)
