@@ -14,7 +14,7 @@ _AGAIN = "correct the permissions of the package, or install it again"
 
 
 def package_error(code: str, message: str, package: str, error: BaseException | None, help: str) -> Diagnostic:
-    """Return the diagnostic for a package that is needed; `message` and `help` say so of one that is not installed."""
+    """Return the diagnostic for a package that is needed. `message` and `help`: if it is not installed."""
     problem = _problem(package.partition(".")[0], error)
     return Diagnostic(code, message, help=help) if problem is None else Diagnostic(code, problem, help=_AGAIN)
 

@@ -47,13 +47,8 @@ class _GzipDecompressor:
     def __init__(self) -> None:
         self._zlib = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
 
-    @property
-    def eof(self) -> bool:
-        return self._zlib.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._zlib.unused_data
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._zlib, name)
 
     @property
     def needs_input(self) -> bool:

@@ -60,7 +60,7 @@ def repeated_member(data: bytes | Raw, once: Once) -> str | None:
 
 def _is_whole(data: bytes, members: Mapping[str, Raw]) -> bool:
     """Return whether an object, in one of the two usual spellings, has no other members than the decoded ones."""
-    size = sum(map(len, members.values())) + sum(map(len, members)) + 4 * len(members) + 1
+    size = sum(map(len, members.values())) + len("".join(members).encode()) + 4 * len(members) + 1
     if len(data) == size:
         return True
     if len(data) != size + 2 * len(members) - 1:

@@ -479,7 +479,7 @@ def fields_of(record: type[msgspec.Struct]) -> tuple[_Field, ...]:
 
 @lru_cache(maxsize=256)
 def once_of(record: type[msgspec.Struct]) -> Once:
-    """Return the members that records may have only once: those that a class declares, whoever reads them."""
+    """Return the members that records may have only once: those that a class declares under any condition."""
     fields = [f for f in fields_of(record) if not f.roles or any(role.when != TRANSACTIONS for role in f.roles)]
     within = (next((role.within for role in f.roles if role.within), f.struct or f.items) for f in fields)
     return Once({f.name: None if own is None else once_of(own) for f, own in zip(fields, within, strict=True)})

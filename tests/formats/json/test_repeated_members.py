@@ -1,4 +1,4 @@
-"""A member of a format that is in a record twice: the record is rejected, whoever reads it, and no other is harmed."""
+"""A member of a format that is in a record twice: both readers reject the record, and no other is harmed."""
 
 from __future__ import annotations
 
