@@ -20,6 +20,7 @@ from ggfmt.cli import completion, typer_commands
 from ggfmt.cli.completion import PROGRAM
 from ggfmt.cli.output import Failure, emit, emit_findings, emit_json, guarded_output, run_with_json_errors, wants_json
 from ggfmt.diagnostics.diagnostic import AFTER_COMMIT, DONE, READER_GONE, STOPPED, Diagnostic, GgfmtError
+from ggfmt.diagnostics.packages import package_error, unimported_package
 from ggfmt.out_of_memory import is_out_of_memory
 
 # The commands in the order of the help, each with its module: a call imports that of its command alone.
@@ -105,8 +106,10 @@ def _run_guarded(given: Sequence[str], as_json: bool, failure: Failure) -> int:
         if signals.count():  # the signal was taken for another error
             emit("error", signals.interruption())
             return signals.exit_code()
-        if isinstance(error, ModuleNotFoundError) and not (error.name or PROGRAM).startswith(PROGRAM):
-            emit_findings([Diagnostic("GG522", f"the package `{error.name}` is not installed", help=_PACKAGES_HELP)])
+        package = unimported_package(error)
+        if package is not None and not package.startswith(PROGRAM):
+            message = f"the package `{package}` is not installed"
+            emit_findings([package_error("GG522", message, package, error, _PACKAGES_HELP)])
             return STOPPED
         if as_json:
             emit_json("error", "this is a defect of ggfmt", traceback=traceback.format_exc())

@@ -163,7 +163,9 @@ def lsp() -> None:
     """
     try:
         from ggfmt.cli.lsp import BoundedInput, make_server, report_errors
-    except ImportError:
+    except ModuleNotFoundError as error:
+        if error.name not in ("pygls", "lsprotocol"):
+            raise
         emit("error", "`ggfmt lsp` needs the package `pygls`: run `pip install 'ggfmt[lsp]'`")
         raise typer.Exit(USAGE) from None
     report_errors(lambda message: emit("error", f"a message of the editor cannot be read: {message}"))

@@ -25,6 +25,7 @@ from ggfmt.comparison.sql_values import JSON_TEXTS, Reading, mysql_reading, read
 from ggfmt.comparison.values import storage_type
 from ggfmt.database.postgresql import READ_HELP, DatabaseConnection, shown_url
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, names_secret, without_credentials
+from ggfmt.diagnostics.packages import IMPORT_ERRORS, package_error
 from ggfmt.model.table import join_name
 from ggfmt.reading.files import not_found
 from ggfmt.rowfiles.files import ColumnError
@@ -107,8 +108,8 @@ class SqlDatabase(DatabaseConnection):
         self._address = _parsed(url)
         try:
             import sqlalchemy
-        except ImportError:
-            raise _missing_driver("sqlalchemy") from None
+        except IMPORT_ERRORS as error:
+            raise _missing_driver("sqlalchemy", error) from None
         self._sql = sqlalchemy
         self._secrets = self._address.secrets
         self._connection = self._connected(url)
@@ -139,7 +140,7 @@ class SqlDatabase(DatabaseConnection):
             )
             return engine.connect()
         except ImportError as error:
-            raise _missing_driver(driver or error.name or address.dialect) from None
+            raise _missing_driver(driver or error.name or address.dialect, error) from None
         except sqlalchemy.exc.ArgumentError:  # its text has the URL
             help = "write the URL as `mariadb+pymysql://USER@HOST/DATABASE`, and install the package of the dialect"
             message = f"SQLAlchemy does not know the dialect or the driver of `{address.dialect}` URLs"
@@ -318,8 +319,8 @@ def _connection_help(address: _Address, reason: str) -> str:
     return "check host, port and database, and that the server runs and accepts TCP/IP connections"
 
 
-def _missing_driver(package: str) -> UsageError:
+def _missing_driver(package: str, error: BaseException) -> UsageError:
     message = f"reading this database needs the package {package}"
     extra = _EXTRAS.get(package)
     wanted = f"'ggfmt[{extra}]'" if extra else package
-    return UsageError(Diagnostic("GG589", message, help=f"pip install {wanted}"))
+    return UsageError(package_error("GG589", message, package, error, f"pip install {wanted}"))

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from ggfmt.diagnostics.diagnostic import MASK, Abend, Diagnostic, Span, UsageError, without_credentials
+from ggfmt.diagnostics.packages import IMPORT_ERRORS, package_error
 from ggfmt.model.table import join_name
 from ggfmt.rowfiles.files import ColumnError
 
@@ -248,9 +249,10 @@ def _parsed(url: str) -> tuple[str, Sequence[str], str]:
 def _driver() -> Any:
     try:
         import adbc_driver_postgresql.dbapi as driver
-    except ImportError:
+    except IMPORT_ERRORS as error:
         message = "reading a PostgreSQL database needs the package adbc-driver-postgresql"
-        raise UsageError(Diagnostic("GG589", message, help="pip install 'ggfmt[postgresql]'")) from None
+        help = "pip install 'ggfmt[postgresql]'"
+        raise UsageError(package_error("GG589", message, "adbc_driver_postgresql", error, help)) from None
     return driver
 
 

@@ -150,7 +150,9 @@ def make_scan(request: Request, keys: Keys = (), held: ExitStack | None = None) 
     files = wanted.list(None if held is None else SpooledInputs(held, request.topics, standard_input=False))
     if request.input_format == "auto" and not files:
         raise frame_error("no file exists yet, so ggfmt cannot detect the format", "set `inputFormat`")
-    input_format = detect_format(files)[0] if request.input_format == "auto" else request.input_format
+    input_format = (
+        detect_format(files, request.max_record)[0] if request.input_format == "auto" else request.input_format
+    )
     source = source_of(input_format, request.options)
     definitions = load_definitions(request.definitions, source)
     wanted = replace(wanted, input_format=input_format, source=source, definitions=definitions)

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ggfmt.diagnostics.diagnostic import MASK, Abend, Diagnostic, Span, UsageError, names_secret, without_credentials
+from ggfmt.diagnostics.packages import IMPORT_ERRORS, package_error
 from ggfmt.kafka.address import SCHEME
 
 if TYPE_CHECKING:
@@ -153,9 +154,9 @@ def library(name: str) -> Any:
     """Return a module of the extra. Raises: UsageError GG571 without it."""
     try:
         return importlib.import_module(name)
-    except ImportError:
+    except IMPORT_ERRORS as error:
         message, help = "Kafka needs the package `confluent-kafka`", "install it with `pip install 'ggfmt[kafka]'`"
-        raise UsageError(Diagnostic("GG571", message, help=help)) from None
+        raise UsageError(package_error("GG571", message, name, error, help)) from None
 
 
 @contextmanager

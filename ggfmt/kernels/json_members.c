@@ -80,6 +80,8 @@ static int is_null(const char *at, const char *end) {
 static Verdict image_member(JsonScanner *s, const Node *node, const char **place, const char *end) {
     const char *at = *place;
     int old = node->action == BEFORE || node->action == OLD || (node->action == ROW && s->op == 'D');
+    if (!is_null(at, end) && (at >= end || *at != (s->listed ? '[' : '{')))
+        return ODD;
     if (node->action == OLD && s->op && s->op != 'U') {
         *place = json_value(at, end);
         return *place == NULL ? ODD : TAKEN;
@@ -107,8 +109,6 @@ static Verdict image_member(JsonScanner *s, const Node *node, const char **place
         *(old ? &s->old_done : &s->new_done) = 1;
         return verdict;
     }
-    if (at >= end || (*at != '{' && *at != '['))
-        return ODD;
     span->end = *place = json_bracketed(at, end);
     return *place == NULL ? ODD : TAKEN;
 }
@@ -186,7 +186,8 @@ static Verdict token_list(JsonScanner *s, const Node *node, const char **place, 
             return ODD;
         const Slice text = {name.start, (size_t)(name.end - name.start)};
         if (slice_is(&node->same, text.start, text.length)) {
-            if (s->slot[node->place].kind != MISSING)
+            if (s->slot[node->place].kind != MISSING ||
+                (value.kind == LITERAL && (*value.start == '{' || *value.start == '[')))
                 return ODD;
             s->slot[node->place] = value;
         } else if (node->token.start != NULL) {

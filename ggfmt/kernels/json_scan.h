@@ -28,7 +28,6 @@ enum { NOTHING, ANYTHING, COLUMNS };
 /* A state: the image has a value of the column, or the record does not name the column at all. */
 enum { IN_AFTER = 1, IN_BEFORE = 2, NOT_NAMED = 4, LEFT_OUT = 8 };
 
-
 enum { MAX_COLUMN_MEMBERS = 2 };
 enum { MAX_MEMBERS = 64, MAX_SLOTS = 48, MAX_DEPTH = 8, MAX_TOKENS = 48, MAX_ROW_DIGITS = 11, MAX_PAIRED = 4096 };
 

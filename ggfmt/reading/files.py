@@ -8,6 +8,7 @@ import lzma
 import os
 import platform
 import traceback
+import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -33,22 +34,46 @@ _LOOKS_AT_ONCE, _LOOKS_IN_ONE_GO = 16, 10_000
 
 T = TypeVar("T")
 
-# Compressed files with any number of members: bzip2, because Arrow's reader stops at an empty member, and xz, which
-# Arrow does not read.
+# Compressed files with any number of members: bzip2, because Arrow's reader stops at an empty member; gzip, because it
+# refuses the zeros that some programs write after the last member; and xz, which Arrow does not read.
 
 MAX_MEMORY_BYTES = 256 << 20  # `xz -9` takes 65 MiB; a file may ask for 4 GiB
 _READ_BYTES = 1 << 18
 
 
+class _GzipDecompressor:
+    """A member of gzip, with the methods of the decompressors of other kinds."""
+
+    def __init__(self) -> None:
+        self._zlib = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._zlib, name)
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._zlib.unconsumed_tail
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        return self._zlib.decompress(self._zlib.unconsumed_tail + data, max_length)
+
+
+_DECOMPRESSORS: dict[str, Callable[[], Any]] = {
+    "gzip": _GzipDecompressor,
+    "bz2": bz2.BZ2Decompressor,
+    "xz": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, MAX_MEMORY_BYTES),
+}
+
+
 class MultiMemberStream(io.RawIOBase):
     """The decompressed bytes of the compressed file `stored`; each read decompresses only what it returns. OSError for
-    damaged data, a member that is cut off or needs more than `MAX_MEMORY_BYTES`, and anything but a member or, in xz,
-    padding after the end of one."""
+    damaged data, a member that is cut off or needs more than `MAX_MEMORY_BYTES`, and anything but a member or, except
+    in bzip2, zeros after the end of one."""
 
-    def __init__(self, stored: pa.NativeFile, compression: Literal["bz2", "xz"]) -> None:
+    def __init__(self, stored: pa.NativeFile, compression: Literal["gzip", "bz2", "xz"]) -> None:
         self._stored = stored
-        self._is_xz = compression == "xz"
-        self._member: bz2.BZ2Decompressor | lzma.LZMADecompressor | None = None
+        self._compression = compression
+        self._member: Any = None
         self._input = b""
         self._begun = False
 
@@ -67,17 +92,16 @@ class MultiMemberStream(io.RawIOBase):
                 if not self._next():
                     return 0
                 self._begun = True
-                self._member = (
-                    lzma.LZMADecompressor(lzma.FORMAT_XZ, MAX_MEMORY_BYTES) if self._is_xz else bz2.BZ2Decompressor()
-                )
+                self._member = _DECOMPRESSORS[self._compression]()
             elif self._member.needs_input:
                 self._input = self._stored.read(_READ_BYTES)
                 if not self._input:
                     raise DamagedDataError("the compressed data is truncated")
             try:
                 data = self._member.decompress(self._input, len(buffer))
-            except (OSError, EOFError, lzma.LZMAError) as error:
-                raise DamagedDataError(damage(error, "xz" if self._is_xz else "bzip2")) from None
+            except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+                kind = "bzip2" if self._compression == "bz2" else self._compression
+                raise DamagedDataError(damage(error, kind)) from None
             self._input = b""
             if data:
                 buffer[: len(data)] = data
@@ -90,7 +114,7 @@ class MultiMemberStream(io.RawIOBase):
             if not self._input:
                 return False
             if self._begun:
-                self._input = self._input.lstrip(b"\0") if self._is_xz else self._input
+                self._input = self._input if self._compression == "bz2" else self._input.lstrip(b"\0")
             if self._input:
                 return True
 
@@ -261,9 +285,9 @@ def _decompressed(file: InputFile, stored: BinaryIO | pa.NativeFile) -> BinaryIO
         return _buffered(stored) if isinstance(stored, pa.NativeFile) else stored
     if not isinstance(stored, pa.NativeFile):
         stored = pa.PythonFile(stored, "r")  # type: ignore[arg-type]
-    if file.compression == "bz2" or file.compression == "xz":
-        return _buffered(MultiMemberStream(stored, file.compression))
-    return _buffered(pa.CompressedInputStream(stored, file.compression))
+    if file.compression == "zstd":
+        return _buffered(pa.CompressedInputStream(stored, file.compression))
+    return _buffered(MultiMemberStream(stored, file.compression))
 
 
 def _buffered(raw: object) -> BinaryIO:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, suggestion
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Context, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Layout, Reader
+from ggfmt.formats.api.reading import MAX_RECORD_BYTES, Chunk, Layout, Reader, record_size_error
 from ggfmt.formats.avro import confluent
 from ggfmt.formats.goldengate.delimited.guess import guessed_command
+from ggfmt.formats.json.cut import RecordBoundaries
 from ggfmt.formats.json.dumps import plain_head
 from ggfmt.formats.json.files import UnsupportedMessages, find_layout, record_spans, unread
 from ggfmt.java.text import InvalidValueError, visible
@@ -37,7 +38,7 @@ _TRAIL = (
     "let a Replicat of GoldenGate for Big Data write the trail as `json`, for example with a File Writer handler, "
     "and read those files"
 )
-_AGAIN = "add `%s` to the file name; if the name already ends with it, the file was compressed twice"
+_AGAIN = "add `%s` to the file name"
 
 # How such files start; the first that fits counts. None of these can be the start of a text, or of messages in Avro.
 # The header record of a trail begins with `F`, and in it the first token of the first group has a signature, as dumps
@@ -80,8 +81,10 @@ class PlannedInput:
     whole: bool = False
 
 
-def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:
-    """Return the input format by the first input that holds anything, and why; Abend GG309 if none or two fit."""
+def detect_format(files: Sequence[InputFile], max_record: int = MAX_RECORD_BYTES) -> tuple[str, str]:
+    """Return the input format by the first input that holds anything, and why; Abend GG309 if none or two fit, GG316
+    if its first record is longer than `max_record` bytes."""
+    most = max(LONGEST_HEAD_BYTES, max_record + HEAD_BYTES)
     for file in files:
         size = HEAD_BYTES
         while True:
@@ -90,9 +93,9 @@ def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:
             head, envelope = plain_head(stored)
             names = _candidates(head) if envelope is None else _of_messages(_candidates(head), stored)
             reasons = {name: reason for name in names if (reason := reader_of(name).sniff(head))}
-            if reasons or len(stored) < size or size >= LONGEST_HEAD_BYTES:
+            if reasons or len(stored) < size or size >= most:
                 break
-            size *= 4  # the first record may be longer
+            size = min(4 * size, most)  # the first record may be longer
         if not head.strip():
             continue
         if len(reasons) == 1:
@@ -101,6 +104,8 @@ def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:
             return name, f"in {file.shown}, {of}{reason}"
         if reasons:
             raise Abend(_of_several(file.shown, head, reasons, envelope))
+        if len(stored) > max_record and _has_long_record(stored, max_record):
+            raise Abend(record_size_error(max_record, max_record, "more than ").at(file=file.shown, offset=0))
         verdict = "fits no input format"
         help = (
             "name only change files; correct a damaged record; if the properties are not the default, give the handler "
@@ -124,6 +129,13 @@ def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:
             verdict, help = f"is {known.what}, which ggfmt does not read", known.help
         raise Abend(Diagnostic("GG309", f"the first record {verdict}", Span(file=file.shown), help))
     return "json", "no input"
+
+
+def _has_long_record(head: bytes, limit: int) -> bool:
+    """Return whether the first bytes of a file are the start of one record in JSON that is longer than a limit."""
+    layout = replace(find_layout(head, False), max_record=limit)
+    records = RecordBoundaries(head[layout.skipped :], layout, more=True)
+    return records.open and records.long and not len(records.spans)
 
 
 def _of_several(shown: str, head: bytes, reasons: Mapping[str, str], envelope: str | None) -> Diagnostic:
@@ -250,8 +262,12 @@ def refuse_unsupported(file: InputFile, head: bytes) -> None:
     known = identify_unsupported(head)
     if known is not None:
         message, help = f"the input is {known.what}, which ggfmt does not read", known.help
+        kind, _, misnamed = known.what.partition(" without")
+        if misnamed and file.compression is not None:
+            message = f"the input is compressed twice: decompressed once, it is {kind}"
+            help = "decompress it, and read the result under a name with the right extension"
         if file.offsets is not None:
-            message = f"the first value is {known.what.partition(' without')[0]}, which ggfmt does not read"
+            message = f"the first value is {kind}, which ggfmt does not read"
             help = "name topics of changes alone; ggfmt reads what Kafka compresses, but no values that a program did"
         raise Abend(Diagnostic("GG309", message, Span(file=file.shown), help))
 

@@ -104,7 +104,7 @@ class Scan:
         self.files = files
         self.may_lack = not files
         if request.input_format == "auto":
-            self.input_format, self.reason = detect_format(files)
+            self.input_format, self.reason = detect_format(files, request.max_record)
         else:
             self.input_format, self.reason = request.input_format, "set by `--input-format` or `--input-config`"
         reader_of(self.input_format)  # which refuses an unknown format

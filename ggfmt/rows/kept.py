@@ -298,14 +298,18 @@ def _links(batch: pa.RecordBatch, components: pa.Array[Any]) -> list[KeyLinks]:
     return [KeyLinks(pa.array(old, pa.uint64()), pa.array(new, pa.uint64()))] if old else []
 
 
+def other_key_error(table: str) -> UsageError:
+    message = "the table has another key than in earlier runs"
+    help = "give the key of the earlier runs, or consolidate all files into another output"
+    return UsageError(Diagnostic("GG551", message, Span(table=table), help))
+
+
 def _as_staged(batch: pa.RecordBatch, table: RowTable, schema: pa.Schema) -> pa.RecordBatch:
     names = batch.schema.names
     known = {name.removeprefix("k.") for name in names if name.startswith("k.")}
     every = {name.removeprefix("a.") for name in names if name.startswith("a.")}
     if known != (set(table.key) or every):
-        message = "the table has another key than in earlier runs, which left unresolved operations"
-        help = "give the key of the earlier runs, or consolidate all files into another output"
-        raise UsageError(Diagnostic("GG551", message, Span(table=table.name), help))
+        raise other_key_error(table.name)
     arrays = {name: batch[name] if name in names else nulls(len(batch), TEXT) for name in _FIXED}  # of an older ggfmt
     retyped = False
     for j, name in enumerate(table.identity):

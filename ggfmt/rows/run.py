@@ -21,6 +21,7 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.engine import Run, Sink
 from ggfmt.frames.shapes import ddl_type
 from ggfmt.java.text import visible
+from ggfmt.options.value_types import key_of
 from ggfmt.reading.progress import ProgressCallback
 from ggfmt.reading.runner import InProcess, InThreads, Runner
 from ggfmt.reading.splits import ReadJob
@@ -34,7 +35,14 @@ from ggfmt.rows.base import (
     tables_by_name,
     warn_unresolved,
 )
-from ggfmt.rows.kept import KeptOperations, kept_schema, keys_without_rows, load_kept, set_aside_batches
+from ggfmt.rows.kept import (
+    KeptOperations,
+    kept_schema,
+    keys_without_rows,
+    load_kept,
+    other_key_error,
+    set_aside_batches,
+)
 from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.manifest import PublishedFile, SetAside, TableResult, build_manifest, summary_lines
 from ggfmt.rows.numbers import NumberRange
@@ -132,6 +140,11 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
         assert run.scan is not None
         if run.idle is None:
             self._base = self._read_base()
+        elif self.target.previous is not None:
+            for name, entry in self.target.previous.document["tables"].items():
+                key = key_of(name, self.settings.keys)
+                if key and {*key} != {*entry["key"]}:
+                    raise other_key_error(name)
         return replace(run.scan.job, statements=True)
 
     def tasks(self, run: Run) -> RowSink:

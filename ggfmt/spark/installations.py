@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
+from ggfmt.diagnostics.packages import package_error
 
 _CORE = re.compile(r"spark-core_[\d.]+-(.+)\.jar")
 
@@ -23,7 +24,7 @@ def spark_home() -> Path:
     missing or has no Spark; GG523 if SPARK_HOME is not a Spark, or one of another version than pyspark."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
-        raise Abend(Diagnostic("GG503", "pyspark is not installed", help="pip install pyspark"))
+        raise Abend(package_error("GG503", "pyspark is not installed", "pyspark", None, "pip install pyspark"))
     package = Path(spec.origin).parent
     named = os.environ.get("SPARK_HOME")
     if named:

@@ -18,7 +18,7 @@ from typing import Any, get_args
 
 import pyarrow as pa
 import pytest
-from dialects import DATA, EVERYTHING, NOW, Read, chunk_bytes, discover, read, told, written
+from dialects import DATA, EVERYTHING, NOW, Read, chunk_bytes, chunks_of, discover, read, told, written
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from oracle import PlainOperation, row_image
@@ -27,13 +27,14 @@ from strategies import examples, make_batch, slice_batch
 
 from contract import Case, Contract, contract_of
 from contract.shown import as_held
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.metadata import Clock
 from ggfmt.commands.inspection import SchemaKind
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Projection, WriterSettings
-from ggfmt.formats.api.reading import Discovery, Reader
+from ggfmt.formats.api.reading import Discovery, Reader, Unroutable
 from ggfmt.formats.api.writing import RowErrors
-from ggfmt.model.table import TableDef
+from ggfmt.model.table import Catalog, TableDef
 from ggfmt.reading.listing import list_inputs
 from ggfmt.reading.recognition import detect_format
 
@@ -449,6 +450,134 @@ def _paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """The ways to all members of a value and of those below it."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [path] * bool(path) + [found for key, item in items for found in _paths(item, (*path, key))]
+
+
+_TYPES: list[Any] = [None, 7, "x", {}, {"a": [{}]}, [], [1], True]
+_AT_ONCE = 12  # more odd records in a file would pause the scanner
+_MAX_DEPTH = 6
+_GROUPS = 240
+_ASKED = [
+    EVERYTHING,
+    Projection(row_only=True, key_updates=True),
+    replace(EVERYTHING, transactions=True),
+    Projection(row_only=True, in_order=True),
+]
+
+
+@rule(lambda contract: contract.texts)
+def odd_members(contract: Contract) -> None:
+    """A record of which one member is there twice, in another place or of another type harms no record that follows,
+    whether its values were met before or not; and it is read alike with kernels, without them and by the router."""
+    source, trusted, records = source_of_records(contract), known_tables(contract), contract.records
+    groups: list[list[bytes]] = []
+    met: set[Any] = set()
+    for record in map(json.loads, records[contract.base :]):
+        names = (path for path in _paths(record) if len(path) <= _MAX_DEPTH and isinstance(path[-1], str))
+        paths = [path for path in names if all(isinstance(step, str) or step == 0 for step in path)]
+        new = {path: (path, type(_value_at(record, path))) for path in paths}
+        groups += [group for path in paths if new[path] not in met for group in _odd_records(record, path)]
+        met.update(new.values())
+    # Of many, each second, fourth or seventh: of each path some of the ways to be odd, of which there are fifteen.
+    groups = groups[:: next(step for step in (1, 2, 4, 7, 11, 13) if len(groups) <= step * _GROUPS)]
+    for start in range(0, len(groups), _AT_ONCE):
+        odd = [record for group in groups[start : start + _AT_ONCE] for record in group]
+        turn = start // _AT_ONCE
+        given, asked = turn % 3 > 0, _ASKED[turn // 2 % len(_ASKED)]
+        data = contract.file(*records[: None if turn % 2 else contract.base], *odd, *records)
+        found = read(contract.name, data, source, trusted=trusted if given else {}, projection=asked)
+        _check_routes(contract, data, source, found)
+        with without_kernels():
+            again = read(contract.name, data, source, trusted=trusted if given else {}, projection=asked)
+            assert not _first_difference(again, found, data)
+            assert again == found
+            _check_routes(contract, data, source, found)
+        expected = named(read(contract.name, contract.file(*records), source, trusted=trusted, projection=asked))
+        assert not given or named(found)[-len(expected) :] == expected
+
+
+def _first_difference(one: Read, other: Read, data: bytes) -> list[Any]:
+    """Return the first record that two readers read in different ways, and what they read; nothing without one."""
+    found = []
+    for each in (one, other):
+        records: dict[int, Any] = {start: each.operations[place] for place, (start, _) in enumerate(each.places)}
+        records |= {r.diagnostic.span.offset or 0: str(r.diagnostic) for r in each.rejects}
+        found.append(records)
+    place = min((place for place in {*found[0], *found[1]} if found[0].get(place) != found[1].get(place)), default=None)
+    return [] if place is None else [data[place:].split(b"\n")[0][-900:], *(records.get(place) for records in found)]
+
+
+def _check_routes(contract: Contract, data: bytes, source: WriterSettings, found: Read) -> None:
+    """The router of the format finds the tables that the reader found."""
+    router = FORMATS[contract.name].read_support.by(source).router
+    if router is None:
+        return
+    routing = router(Catalog({table.full_name: table for table, _ in found.operations}), source)
+    tables = {start: table.full_name for (table, _), (start, _) in zip(found.operations, found.places, strict=True)}
+    for chunk in chunks_of(contract.name, data, source):
+        try:
+            routed = routing.route(chunk)
+        except Unroutable:
+            return
+        starts = [start for start, _ in routed.spans] if routed.starts is None else non_null_values(routed.starts)
+        for start, number in zip(starts, non_null_values(routed.tables), strict=True):
+            name = routing.tables[number]
+            assert tables.get(chunk.offset + start, name) == name
+
+
+def _odd_records(record: Any, path: Sequence[Any]) -> list[list[bytes]]:
+    """A record of which the member at a path is odd, for each way of being odd; after a member with two values, the
+    records that have either."""
+    groups, value = [], _value_at(record, path)
+    name, escaped = json.dumps(path[-1]), f'"\\u{ord(path[-1][0]):04x}{path[-1][1:]}"'
+    for pair in ((value, _changed(value)), (_changed(value), value)):
+        first, second = (json.dumps(one) for one in pair)
+        single = [_dumped(record, path, [f"{name}:{one}"]) for one in (first, second)]
+        groups += [
+            [_dumped(record, path, [f"{name}:{first}", f"{name}:{second}"]), *single],
+            [_dumped(record, path, [f"{name}:{first}", f"{escaped}:{second}"]), *single],
+            [_dumped(record, path, [f"{name}:{first}"], [f"{name}:{second}"]), *single],
+        ]
+    groups.append([_dumped(record, path, [], [f"{name}:{json.dumps(value)}"])])
+    return [*groups, *([_dumped(record, path, [f"{name}:{json.dumps(other)}"])] for other in _TYPES)]
+
+
+def _value_at(record: Any, path: Sequence[Any]) -> Any:
+    for step in path:
+        record = record[step]
+    return record
+
+
+def _changed(value: Any) -> Any:
+    """A value like this one, with other texts and numbers."""
+    if isinstance(value, dict):
+        return {name: _changed(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_changed(item) for item in value]
+    return value + "x" if isinstance(value, str) else value + 1 if type(value) in (int, float) else value
+
+
+def _dumped(value: Any, path: Sequence[Any], members: Sequence[str], last: Sequence[str] = ()) -> bytes:
+    """JSON of a record with these members instead of the one at a path, and more at the end of its object."""
+
+    def text(value: Any, path: Sequence[Any] | None) -> str:
+        if isinstance(value, dict):
+            own = [
+                text_of
+                for name, item in value.items()
+                for text_of in (
+                    members
+                    if path is not None and [*path] == [name]
+                    else [f"{json.dumps(name)}:{text(item, path[1:] if path and path[0] == name else None)}"]
+                )
+            ]
+            more = last if path is not None and len(path) == 1 else ()
+            return "{" + ",".join([*own, *more]) + "}"
+        if isinstance(value, list):
+            items = (text(v, path[1:] if path and path[0] == n else None) for n, v in enumerate(value))
+            return "[" + ",".join(items) + "]"
+        return json.dumps(value)
+
+    return text(value, path).encode()
 
 
 def _neighbours(contract: Contract) -> Callable[[int, bytes], None]:

@@ -516,6 +516,13 @@ def test_a_column_of_objects_that_nothing_describes() -> None:
         assert {reject.diagnostic.code for reject in found.rejects} == expected
 
 
+@pytest.mark.example("GG329")
+def test_a_member_twice() -> None:
+    for record, expected in zip(EXAMPLES["GG329"], ({"GG329"}, set()), strict=True):
+        found = dialects.read("maxwell_json", record.encode())
+        assert {reject.diagnostic.code for reject in found.rejects} == expected
+
+
 @pytest.mark.example("GG324")
 def test_rows_without_a_column() -> None:
     for records, expected in zip(EXAMPLES["GG324"], ({"GG324"}, set()), strict=True):

@@ -238,6 +238,11 @@ def test_kept_operations_need_the_same_key(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     write_lines(tmp_path / "in" / "0.json", days[0])
     ggfmt.consolidate(tmp_path / "in", tmp_path / "out", key="ID", **settings)
+    for key in ("N", "S.T=N", "T=ID,N"):  # also where nothing is new
+        with pytest.raises(UsageError, match="the table has another key than in earlier runs"):
+            ggfmt.consolidate(tmp_path / "in", tmp_path / "out", key=key, **settings)
+    for same in ("ID", "T=ID", "U=N", None):
+        ggfmt.consolidate(tmp_path / "in", tmp_path / "out", key=same, **settings)
     write_lines(tmp_path / "in" / "1.json", days[1])
     with pytest.raises(UsageError, match="the table has another key than in earlier runs"):
         ggfmt.consolidate(tmp_path / "in", tmp_path / "out", key="N", **settings)

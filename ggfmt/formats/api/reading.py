@@ -175,9 +175,9 @@ def message_at(path: str, size: int, place: int) -> int | None:
     return offsets[number] if number >= 0 else None
 
 
-def record_size_error(size: int, limit: int) -> Diagnostic:
+def record_size_error(size: int, limit: int, least: str = "") -> Diagnostic:
     help = "if the record is valid, increase `--max-record`; a task may need several times as much memory"
-    return Diagnostic("GG316", f"the record has {size:,} bytes, and the limit is {limit:,}", help=help)
+    return Diagnostic("GG316", f"the record has {least}{size:,} bytes, and the limit is {limit:,}", help=help)
 
 
 class SplitBoundaryError(Exception):

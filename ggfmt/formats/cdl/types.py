@@ -25,6 +25,9 @@ class PayloadField(msgspec.Struct, gc=False):
     field: str | None = None
     optional: bool | None = None
     fields: list[PayloadField] | None = None
+    items: PayloadField | None = None
+    keys: PayloadField | None = None
+    values: PayloadField | None = None
     parameters: dict[str, Any] | None = None
 
 
@@ -33,7 +36,7 @@ def column_of(field: PayloadField) -> tuple[SqlType, Convert | None]:
     name, kind = field.name or "", field.type or ""
     if kind == "string" and not name.startswith(connect.LOGICAL):
         return SqlType(_TEXT_KINDS.get(name.rpartition(".")[2].lower(), Kind.STRING)), None
-    type, kernel = read_as(kind, name, field.parameters)
+    type, kernel = read_as(field)
     return type, None if kernel is None else converting(kernel)
 
 

@@ -13,6 +13,8 @@ LOGICAL = "org.apache.kafka.connect.data."
 DECIMAL, DATE, TIME, TIMESTAMP = (f"{LOGICAL}{name}" for name in ("Decimal", "Date", "Time", "Timestamp"))
 PRECISION = "connect.decimal.precision"  # a parameter of a decimal, beside its `scale`
 
+NESTED = ("array", "map", "struct")  # the types of values with values in them
+
 MAX_SCALE = 20000  # PostgreSQL's goes up to 16383
 
 # What the values of a type are, where they are no texts; floating-point numbers have the names of Avro too.
@@ -38,6 +40,8 @@ class SchemaField(msgspec.Struct, gc=False):
     parameters: dict[str, str | int | None] | None = None
     fields: tuple[SchemaField, ...] | None = None
     items: SchemaField | None = None
+    keys: SchemaField | None = None
+    values: SchemaField | None = None
 
     def number(self, parameter: str) -> int | None:
         """Return a parameter that is a whole number from -20000 to 20000; None if it is absent or none."""

@@ -7,24 +7,33 @@ from __future__ import annotations
 
 import re
 from binascii import b2a_base64
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
+import msgspec
 import pyarrow as pa
+from msgspec import Raw
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import non_null_values
+from ggfmt.arrow.arrays import as_strings, non_null_values
+from ggfmt.columnar.columns import raw_column, texts
 from ggfmt.columnar.json_text import JsonValues, Values, json_numbers
 from ggfmt.columnar.pieces import join
 from ggfmt.columnar.strings import Converted, Kernel, TextPattern, all_match, by_value, bytes_of, reject_all, rows_where
 from ggfmt.columnar.timestamps import floor_millis, instant_micros, micros_text
 from ggfmt.formats.connect import schemas as connect
+from ggfmt.formats.json.values import raw_members
+from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import STRING, Kind, SqlType
+
+ReadValues: TypeAlias = Callable[[ImageColumn], tuple[ImageColumn, Sequence[int]]]  # also returns the wrong rows
 
 _FARTHEST = 1 << 62
 _DAY = 86400_000000
 _MAX_DIGITS = 1000
+_items = msgspec.json.Decoder(list[Raw]).decode
 
 # Decimals
 
@@ -89,13 +98,85 @@ def base64_of(number: int) -> str:
 # Reading
 
 
-def read_as(type: str, name: str, parameters: Mapping[str, Any] | None) -> tuple[SqlType, Kernel | None]:
-    """Return the SQL type of a schema, and the kernel for its values; None if they are texts already."""
+def read_as(field: Any) -> tuple[SqlType, Kernel | None]:
+    """Return the SQL type of a `SchemaField`, and the kernel for its values; None if they are texts already."""
+    name = field.name or ""
     if name == connect.DECIMAL:
-        scale, precision = (_int((parameters or {}).get(size)) for size in ("scale", connect.PRECISION))
+        scale, precision = (_int((field.parameters or {}).get(size)) for size in ("scale", connect.PRECISION))
         kernel = reject_all if scale is None or abs(scale) > _MAX_DIGITS else decimals(scale)
         return SqlType(Kind.DECIMAL, precision=precision, scale=scale), kernel
-    return _TIMES.get(name) or (connect.TYPES.get(type, STRING), None)
+    if field.type in connect.NESTED:
+        return STRING, nested(field, _of_nested)
+    return _TIMES.get(name) or (connect.TYPES.get(field.type, STRING), None)
+
+
+def _of_nested(field: Any) -> tuple[SqlType, ReadValues | None]:
+    type, kernel = read_as(field)
+
+    def read(column: ImageColumn) -> tuple[ImageColumn, Sequence[int]]:
+        assert kernel is not None
+        values, bad = kernel(column.values)
+        return ImageColumn(values, None), bad
+
+    return type, None if kernel is None else read
+
+
+def nested(field: Any, read_as: Callable[[Any], tuple[SqlType, ReadValues | None]]) -> Kernel | None:
+    """Return a kernel that reads the values in JSON arrays, maps and structs as those of columns with their schemas.
+
+    `read_as` returns the type of a schema, and how to read its values; None if they stay as they are. Return None if
+    all values do.
+    """
+    inside: dict[str | None, Any] = {member.field: member for member in field.fields or ()}  # None: all items or values
+    if field.type == "array":
+        inside = {None: field.items}
+    elif field.type == "map":  # with other keys than strings, Connect writes an array of pairs
+        inside = {None: field.values} if field.keys is None or field.keys.type == "string" else {}
+    parts = {}
+    for name, schema in inside.items():
+        type, read = (STRING, None) if schema is None else read_as(schema)
+        if read is not None:
+            is_json = type.kind is Kind.INTEGER or (type.kind is Kind.STRING and schema.type in connect.NESTED)
+            parts[name] = read, is_json
+    return partial(_read_nested, parts=parts) if parts else None
+
+
+def _read_nested(values: pa.StringArray, parts: Mapping[str | None, tuple[ReadValues, bool]]) -> Converted:
+    """Read values whose `parts` are read as columns: how, and whether the texts are JSON and not those of strings."""
+    encoded = values.dictionary_encode()
+    distinct = non_null_values(as_strings(encoded.dictionary))
+    found = [_members(text) for text in distinct]
+    made: list[dict[Any, Any] | None] = [None if members is None else dict(members) for members in found]
+    for name, (read, is_json) in parts.items():
+        raws = [
+            (row, key, raw)
+            for row, members in enumerate(found)
+            for key, raw in (members or {}).items()
+            if name in (None, key)
+        ]
+        if not raws:
+            continue
+        column, bad = read(raw_column([raw for _, _, raw in raws]))
+        for (row, key, _), text in zip(raws, column.values.to_pylist(), strict=True):
+            own = made[row]
+            if own is not None and text is not None:  # null and unavailable values stay as they are
+                own[key] = Raw(text.encode()) if is_json else text
+        for place in bad:
+            made[raws[place][0]] = None
+    written = [
+        None if own is None else msgspec.json.encode([*own.values()] if text.startswith("[") else own).decode()
+        for text, own in zip(distinct, made, strict=True)
+    ]
+    converted = texts(written).take(encoded.indices)
+    return converted, rows_where(pc.and_(values.is_valid(), converted.is_null()))
+
+
+def _members(text: str) -> dict[Any, Raw] | None:
+    """Return the members of a JSON object by name, or the items of an array by index; None for other values."""
+    try:
+        return dict(enumerate(_items(text))) if text.startswith("[") else raw_members(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _int(value: Any) -> int | None:

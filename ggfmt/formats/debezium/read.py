@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Annotated, Any, cast
 
 import msgspec
@@ -24,6 +24,7 @@ from ggfmt.formats.debezium.connectors import Connector, connector_of, fields_wi
 from ggfmt.formats.debezium.source import qualified_name
 from ggfmt.formats.debezium.types import TableColumn, Types, of_table_column
 from ggfmt.formats.json.files import MONGODB, unread_record
+from ggfmt.formats.json.repeated import Once
 from ggfmt.formats.json.shapes import Encoding
 from ggfmt.formats.json.values import json_kind, raw_members
 from ggfmt.formats.records import roles
@@ -245,6 +246,13 @@ class Debezium(Dialect):
         if members.get("status") in ("BEGIN", "END") and "data_collections" in members:
             return "`status` and `data_collections`"
         return None
+
+    @cached_property
+    def once(self) -> Once:
+        own = super().once
+        prefixes = tuple(filter(None, ("__", cloud_events.PREFIX, self.options.flattened_prefix)))
+        rows = Once({**own.members, cloud_events.VERSION: None, "type": None, "data": own}, prefixes)
+        return rows._replace(members={**rows.members, "payload": rows})
 
     def changes(self, record: DebeziumRecord) -> Meaning:
         schema = _NO_SCHEMA

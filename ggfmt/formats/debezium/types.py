@@ -17,7 +17,7 @@ import pyarrow as pa
 from ggfmt.columnar.strings import Converted, Kernel, booleans, reject_all
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.connect.schemas import SchemaField
-from ggfmt.formats.connect.values import decimals
+from ggfmt.formats.connect.values import decimals, nested
 from ggfmt.formats.debezium import ADAPTIVE, ADAPTIVE_TIME_MICROS, BASE64, CONNECT, MICROS, NANOS, TEXT, DebeziumOptions
 from ggfmt.formats.debezium import values as values
 from ggfmt.formats.debezium.values import ValueDecoding
@@ -91,13 +91,17 @@ class Types:
         if name == "io.debezium.data.Bits":
             length = field.number("length")
             return SqlType(Kind.STRING, length=length), self._reading(values.bits(length))
-        if field.type == "array" and field.items is not None:
-            item, of_items = self._of_schema(field.items)
-            item = replace(item, bits=None)  # an array is written as a text
-            if of_items is None or of_items is self._text:
-                return SqlType(Kind.STRING, item=item), self._text
-            return SqlType(Kind.STRING, item=item), self._reading(values.json_items(of_items))
+        if field.type in connect.NESTED:
+            item = None
+            if field.type == "array" and field.items is not None:
+                item = replace(self._of_schema(field.items)[0], bits=None)  # an array is written as a text
+            inside = nested(field, self._of_nested)
+            return SqlType(Kind.STRING, item=item), self._text if inside is None else self._reading(inside)
         return self._of_type(field)
+
+    def _of_nested(self, field: SchemaField) -> tuple[SqlType, ValueDecoding | None]:
+        type, reading = self._of_schema(field)
+        return type, None if reading is self._text else reading
 
     def _of_type(self, field: SchemaField) -> tuple[SqlType, ValueDecoding | None]:
         of_connect = connect.TYPES.get(field.type, STRING)

@@ -22,7 +22,7 @@ import msgspec
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.columns import JsonColumn, raw_column, texts
+from ggfmt.columnar.columns import JsonColumn, texts
 from ggfmt.columnar.pieces import text_buffer
 from ggfmt.columnar.strings import Converted, Kernel, TextPattern, all_match, by_value, bytes_of, rows_where
 from ggfmt.formats.connect.values import decoded
@@ -220,22 +220,6 @@ def bits(length: int | None) -> Kernel:
         number = int.from_bytes(data, "little")
         width = length or 8 * len(data)
         return f"{number:0{width}b}" if number.bit_length() <= width else None
-
-    return by_value(make)
-
-
-_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
-
-
-def json_items(decode: ValueDecoding) -> Kernel:
-    """Return a kernel that reads the items of JSON arrays as `decode` reads values."""
-
-    def make(text: str) -> str | None:
-        items = _items(text)
-        if not items:
-            return "[]"
-        column, bad = decode(raw_column(items))
-        return None if bad else msgspec.json.encode(column.values.to_pylist()).decode()
 
     return by_value(make)
 

@@ -15,6 +15,7 @@ from msgspec import Raw
 
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.dms import DmsOptions
+from ggfmt.formats.json.repeated import Once
 from ggfmt.formats.json.values import json_texts, raw_members, raw_text
 from ggfmt.formats.records import problems, roles
 from ggfmt.formats.records.declared import DeclaredDialect, Images
@@ -113,6 +114,10 @@ class Dms(DeclaredDialect):
         metadata = members.get("metadata")
         known = isinstance(metadata, dict) and metadata.get("record-type") in _TYPES and "operation" in metadata
         return "`metadata` with a `record-type`" if known else None
+
+    @cached_property
+    def once(self) -> Once:
+        return Once({**super().once.members, self.options.before_image: None})
 
     def changes(self, record: Mapping[str, Raw]) -> Meaning:
         block = non_null(record.get("metadata", ABSENT))

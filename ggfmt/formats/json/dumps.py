@@ -29,6 +29,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.reading import Chunk, KafkaEnvelopes, KafkaMessage, Layout
 from ggfmt.formats.json import files
 from ggfmt.formats.json.cut import BOM, WHITE
+from ggfmt.formats.json.repeated import EVERY, Once, repeated_error, repeated_in_lines, repeated_member
 from ggfmt.formats.json.values import decode, invalid_utf8, json_kind, parse, raw_members
 
 KCAT, PAIRS, LINES = "kcat", "pairs", "lines"
@@ -158,6 +159,8 @@ _decoders: dict[str, msgspec.json.Decoder[Any]] = {
     KCAT: msgspec.json.Decoder(KcatLine),
     PAIRS: msgspec.json.Decoder(Pair),
 }
+_ONCE = {KCAT: Once(dict.fromkeys(KcatLine.__struct_fields__)), PAIRS: Once(dict.fromkeys(Pair.__struct_fields__))}
+_KEY = Once({"payload": EVERY}, ("",))
 _text = msgspec.json.Decoder(str).decode
 
 
@@ -172,7 +175,7 @@ def find_layout(head: bytes, whole: bool) -> Layout:
 
 def plain_head(head: bytes) -> tuple[bytes, str | None]:
     """Return the records in the first bytes of a file, one per line, and the name of their envelope; None for none."""
-    layout = find_layout(head, False)
+    layout = replace(find_layout(head, False), max_record=len(head))
     if layout.envelope is None:
         return head, None
     chunk = Chunk("", layout.skipped, head[layout.skipped :], layout, last=False)
@@ -319,23 +322,27 @@ def _objects(chunk: Chunk) -> tuple[Chunk, Sequence[KafkaMessage | Diagnostic]]:
     """Return the chunk cut into messages, and its messages."""
     kind = chunk.layout.envelope
     assert kind is not None
-    decoder = _decoders[kind]
+    decoder, once = _decoders[kind], _ONCE[kind]
     made = _of_kcat if kind == KCAT else _of_pair
-    records: Sequence[Any] | None = None
+    messages: list[KafkaMessage | Diagnostic] = []
     if chunk.spans is None:
         try:
-            records = decoder.decode_lines(chunk.data)
+            messages = [made(record) for record in decoder.decode_lines(chunk.data)]
+            for index, member in repeated_in_lines(chunk.data, once):
+                messages[index] = repeated_error(member, "the message")
         except (ValueError, RecursionError):
             chunk = chunk.settled()
     spans = files.record_spans(chunk)
     chunk = replace(chunk, spans=spans, settle=None)
-    if records is not None and len(records) == len(spans):
-        return chunk, [made(record) for record in records]
-    messages: list[KafkaMessage | Diagnostic] = []
+    if len(messages) == len(spans):
+        return chunk, messages
+    messages = []
     for start, end in spans:
         record = chunk.data[start:end]
         try:
-            messages.append(made(decoder.decode(record)))
+            message = made(decoder.decode(record))
+            name = repeated_member(record, once)
+            messages.append(message if name is None else repeated_error(name, "the message"))
         except (ValueError, RecursionError) as error:
             messages.append(_refused(record, kind, chunk.last and end == len(chunk.data), str(error)))
     return chunk, messages
@@ -379,7 +386,16 @@ def _message(
         own = _unquoted(key)
     except ValueError:  # A key may be an eight-byte number although the value is JSON: it has no names.
         own = b""
-    return KafkaMessage(text or b"null", None if own == b"null" else own, topic, partition, offset)
+    return _with_key(text or b"null", own, topic, partition, offset)
+
+
+def _with_key(
+    value: bytes, key: bytes | None, topic: str | None, partition: int | None, offset: int | None
+) -> KafkaMessage | Diagnostic:
+    name = repeated_member(key, _KEY) if key is not None and key.startswith(b"{") else None
+    if name is not None:
+        return repeated_error(name, "the key of the message")
+    return KafkaMessage(value, None if key == b"null" else key, topic, partition, offset)
 
 
 def _unquoted(value: bytes) -> bytes:
@@ -415,4 +431,4 @@ def _of_line(line: bytes) -> KafkaMessage | Diagnostic:
         help = "write each record on a separate line, without a TAB between records"
         return Diagnostic("GG320", "the line is not a Kafka message: it has a change record before its TAB", help=help)
     where = (None if number is None else int(number) for number in (partition, offset))
-    return KafkaMessage(value or _NO_JSON, None if key == b"null" else key, None, *where)
+    return _with_key(value or _NO_JSON, key, None, *where)

@@ -129,7 +129,7 @@ def find_layout(head: bytes, whole: bool) -> Layout:
 
 def head_objects(head: bytes) -> Iterator[dict[str, Any]]:
     """Yield the records that are whole JSON objects in the first bytes of a file, in order; skip everything else."""
-    layout = find_layout(head, False)
+    layout = replace(find_layout(head, False), max_record=len(head))
     head = head[layout.skipped :]
     for start, end in record_spans(Chunk("", 0, head, layout)):
         try:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 from msgspec import UNSET, Raw
 
+from ggfmt.formats.json.repeated import repeated_error
 from ggfmt.formats.json.values import json_text, raw_text
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import (
@@ -87,7 +88,11 @@ class _Member(NamedTuple):
         value, name = self.get(record), self.name
         if self.role is not None and self.role.action == roles.LIST:
             name = self.role.argument
-            value = next((non_null(one.value) for one in reversed(value or ()) if one.name == name), None)
+            values = [one.value for one in value or () if one.name == name]
+            if len(values) > 1:
+                problem = repeated_error(f"{self.name}.{name}")
+                raise RecordError(problem.code, problem.message, problem.help)
+            value = non_null(values[0]) if values else None
         if isinstance(value, Raw):
             return decoded(partial(raw_text, name=name), value, f"`{name}` is not a valid string")
         return text_of(value, name)

@@ -38,6 +38,7 @@ from ggfmt.formats.json import dumps
 from ggfmt.formats.json import files as json_files
 from ggfmt.formats.json.cut import WHITE
 from ggfmt.formats.json.files import head_objects
+from ggfmt.formats.json.repeated import Once, repeated_error, repeated_in_lines, repeated_member
 from ggfmt.formats.json.values import parse, raw_members
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.members import MemberDecoder
@@ -485,6 +486,11 @@ class Dialect(ABC):
         """The decoder of one JSON record (`decode`) and of all of a chunk (`decode_lines`). None: a tombstone."""
         return MemberDecoder(self.record) if _is_struct(self.record) else msgspec.json.Decoder(self.record | None)
 
+    @cached_property
+    def once(self) -> Once:
+        """The members that a JSON record may have only once; of all others, the last one counts."""
+        return roles.once_of(self.record) if _is_struct(self.record) else Once({})
+
     def passed_over(self, record: Any) -> Sequence[str]:
         """Return the names of the members of a record that mean nothing to the dialect.
 
@@ -710,9 +716,11 @@ def _all_at_once(dialect: Dialect, chunk: Chunk) -> Sequence[Any] | None:
     try:
         if not chunk.data.isascii():
             str(chunk.data, "utf-8")  # the decoder does not check skipped and raw members
-        records: Sequence[Any] = dialect.decoder.decode_lines(chunk.data)
+        records: list[Any] = dialect.decoder.decode_lines(chunk.data)
     except (ValueError, RecursionError):  # msgspec's errors and UnicodeDecodeError are ValueErrors
         return None
+    for index, name in repeated_in_lines(chunk.data, dialect.once):
+        records[index] = repeated_error(name)
     return records
 
 
@@ -726,9 +734,11 @@ def _decoded(dialect: Dialect, chunk: Chunk, start: int, end: int) -> Any:
     try:
         if not record.isascii():
             str(record, "utf-8")
-        return dialect.decoder.decode(record)
+        decoded = dialect.decoder.decode(record)
     except (ValueError, RecursionError) as error:
         return _malformed(record, chunk.last and end == len(chunk.data), str(error))
+    name = repeated_member(record, dialect.once)
+    return decoded if name is None else repeated_error(name)
 
 
 def _malformed(record: bytes, last: bool, reason: str) -> Diagnostic | None:

@@ -12,6 +12,7 @@ import msgspec
 
 from ggfmt.columnar.strings import bytes_of
 from ggfmt.formats.api.reading import Chunk, Layout
+from ggfmt.formats.json.repeated import Once, repeated_member
 
 _FILLER = b"!"  # which starts no message
 
@@ -20,6 +21,7 @@ class _Pair(msgspec.Struct):
     value: str | None
 
 
+_ONCE = Once({"value": None})
 _decode = msgspec.json.Decoder(_Pair).decode
 
 
@@ -39,6 +41,7 @@ def _unwrapped(chunk: Chunk) -> Chunk:
         try:
             text = _decode(line).value
             value = b"" if text is None else bytes_of(text) or line
+            value = value if repeated_member(line, _ONCE) is None else line
         except (msgspec.DecodeError, RecursionError):
             value = line
         if line.strip():

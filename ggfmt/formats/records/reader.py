@@ -29,6 +29,7 @@ from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSetting
 from ggfmt.formats.api.reading import Chunk, Drop, Event, Layout, ReadSupport, Reject, Remark, UnknownTable
 from ggfmt.formats.json import dumps
 from ggfmt.formats.json import files as json_files
+from ggfmt.formats.json.repeated import EVERY, repeated_member
 from ggfmt.formats.json.shapes import Undescribed, Unexplained, follow, wider
 from ggfmt.formats.json.values import json_members
 from ggfmt.formats.records.batching import BatchingReader, HeldTable, Wrong
@@ -46,7 +47,6 @@ from ggfmt.formats.records.dialect import (
     message_keys,
 )
 from ggfmt.formats.records.discovery import DialectDiscovery
-from ggfmt.formats.records.duplicates import rows_with_columns_twice
 from ggfmt.formats.records.problems import avro_json, contradictions, name_problem, unexplained_object
 from ggfmt.formats.records.roles import BOOLEAN, INTEGER, NULL, NUMBER, STRING, Grammar
 from ggfmt.formats.records.routing import DialectRouter
@@ -461,7 +461,8 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
         """Return the columns of decoded images, and note rows that contain a column twice."""
         columns = rows.columns(decoded)
         if isinstance(rows, JsonRows):
-            self._twice.update(rows_with_columns_twice(images, columns))
+            twice = (image is not None and repeated_member(image, EVERY) is not None for image in images)
+            self._twice.update(row for row, is_twice in enumerate(twice) if is_twice)
         return columns
 
     def _batch(

@@ -31,6 +31,8 @@ from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
 
 import msgspec
 
+from ggfmt.formats.json.repeated import Once
+
 # Kinds of JSON values. A STAMP is a string with a time of UTC or without a zone; it becomes a time stamp as messages
 # have it.
 STRING, NULL, INTEGER, NUMBER, BOOLEAN, NESTED, STAMP = 1, 2, 4, 8, 16, 32, 64
@@ -457,12 +459,13 @@ def _token(name: str, token: Token) -> tuple[bytes, int, bytes | None]:
 
 @dataclass(frozen=True)
 class _Field:
-    """A field of a declaration."""
+    """A field of a declaration. `struct`: the class of its object; `items`: that of the objects in its list."""
 
     attribute: str
     name: str
     takes: int
     struct: type[msgspec.Struct] | None
+    items: type[msgspec.Struct] | None
     roles: tuple[Role, ...]
     tokens: tuple[Token, ...]
 
@@ -487,6 +490,14 @@ def fields_of(record: type[msgspec.Struct]) -> tuple[_Field, ...]:
     return tuple(_field(field.name, field.encode_name, field.type) for field in msgspec.structs.fields(record))
 
 
+@lru_cache(maxsize=256)
+def once_of(record: type[msgspec.Struct]) -> Once:
+    """Return the members that records may have only once: those that a class declares under any condition."""
+    fields = [f for f in fields_of(record) if not f.roles or any(role.when != TRANSACTIONS for role in f.roles)]
+    within = (next((role.within for role in f.roles if role.within), f.struct or f.items) for f in fields)
+    return Once({f.name: None if own is None else once_of(own) for f, own in zip(fields, within, strict=True)})
+
+
 def _fields(record: type[msgspec.Struct], inherited: bool = True) -> tuple[_Field, ...]:
     fields = fields_of(record)
     return fields if inherited else tuple(field for field in fields if field.attribute in record.__annotations__)
@@ -501,10 +512,14 @@ def _field(attribute: str, name: str, kind: Any) -> _Field:
     takes = 0
     for one in kinds:
         takes |= _KINDS.get(one, ANY)
-    structs = (one for one in kinds if isinstance(one, type) and issubclass(one, msgspec.Struct))
+    in_lists = [item for one in kinds if get_origin(one) is list for item in get_args(one)]
+    struct, items = (
+        next((one for one in some if isinstance(one, type) and issubclass(one, msgspec.Struct)), None)
+        for some in (kinds, in_lists)
+    )
     own_roles = tuple(meaning for meaning in meanings if isinstance(meaning, Role))
     own_tokens = tuple(meaning for meaning in meanings if isinstance(meaning, Token))
-    return _Field(attribute, name, takes, next(structs, None), own_roles, own_tokens)
+    return _Field(attribute, name, takes, struct, items, own_roles, own_tokens)
 
 
 def token_names(record: type[msgspec.Struct], *conditions: str) -> tuple[str, ...]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
+from ggfmt.diagnostics.diagnostic import UsageError
+from ggfmt.diagnostics.packages import package_error
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.targets.files import FileTarget
 from ggfmt.rows.targets.options import TargetOptions
@@ -24,7 +25,7 @@ def make_target(to: str, output: RowsDirectory, options: TargetOptions) -> RowTa
         return FileTarget(output, to, options)
     if find_spec(library) is None:
         help = f"run `pip install 'ggfmt[{to}]'`"
-        raise UsageError(Diagnostic("GG555", f"`--to {to}` needs the package `{library}`", help=help))
+        raise UsageError(package_error("GG555", f"`--to {to}` needs the package `{library}`", library, None, help))
     from ggfmt.rows.targets.lake import LakeTarget
 
     if to == "delta":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -23,6 +24,7 @@ from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.reading import Metadata, MetadataDialect, check_operation_type, only_table
 from ggfmt.formats.goldengate.records import OP_WORDS
 from ggfmt.formats.json.files import is_json_row
+from ggfmt.formats.json.repeated import Once
 from ggfmt.formats.json.values import json_text, raw_members
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, non_null, without_empty_images
@@ -67,6 +69,11 @@ class OptionDialect(MetadataDialect):
         """Return the before and after images of a record, each as the bytes of a JSON object, or None."""
         raise NotImplementedError
 
+    @cached_property
+    def once(self) -> Once:
+        images = self.options.image_names if isinstance(self.options, JsonOptions) else ()
+        return Once(dict.fromkeys((*self.metadata.names, *images)))
+
     def changes(self, record: _Members) -> Meaning:
         metadata, places = self.metadata, self.metadata.roles
         assert places.op is not None  # by the layout
@@ -79,7 +86,7 @@ class OptionDialect(MetadataDialect):
             raise no_op(metadata.names[places.op], word, self._ops, name)
         keys = metadata.keys(record, name)
         if keys:
-            self.keys[name] = keys
+            self.keys.setdefault(name, keys)  # the scanner leaves the first one of each key to this reader
         before, after = self.images(op, record)
         position = metadata.text(record, places.position)
         tokens = self._tokens(record, name) if self.with_tokens else {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import msgspec
@@ -22,6 +22,7 @@ from ggfmt.formats.goldengate.metacolumns import MetaColumn
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.reading import Metadata, MetadataDialect
 from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
+from ggfmt.formats.json.repeated import Once
 from ggfmt.formats.json.values import json_texts, raw_members
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Meaning, RecordSchema, converting, non_null
@@ -60,6 +61,11 @@ class KafkaConnect(MetadataDialect):
         if isinstance(payload, dict) and "op_type" in payload and "table" in payload and "schema" in members:
             return "a `payload` with `table` and `op_type`"
         return None
+
+    @cached_property
+    def once(self) -> Once:
+        own = dict.fromkeys((*(column.name for column in self.options.meta_columns_template or _FIXED), *_IMAGES))
+        return Once({**own, "schema": None, "payload": Once(own)})
 
     def changes(self, record: dict[str, Raw]) -> Meaning:
         schema = None
@@ -204,7 +210,7 @@ class KafkaConnect(MetadataDialect):
         columns, converts = [], []
         for name, field in rest.items():
             if name not in flags:
-                type, kernel = read_as(field.type, field.name or "", field.parameters)
+                type, kernel = read_as(field)
                 columns.append(Column(name, type, field.optional))
                 converts.append(None if kernel is None else converting(kernel))
         return ConnectSchema(schema.name or "", metadata, by_image, tuple(columns), tuple(converts), flags)

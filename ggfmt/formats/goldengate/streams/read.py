@@ -6,7 +6,7 @@ It also accepts records of the JSON formatter: operation types of one letter, an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Annotated, Any
 
 import msgspec
@@ -17,6 +17,7 @@ from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.goldengate import records
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.streams import INSERT, REFUSE, StreamsOptions
+from ggfmt.formats.json.repeated import Once
 from ggfmt.formats.json.values import json_text, raw_members
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.declared import DeclaredDialect, Images
@@ -73,6 +74,11 @@ class Streams(DeclaredDialect):
         keys = zip(op_keys(options), ("I", "U", "D", "T"), strict=True)
         self._ops = {name: name for name in OP_TYPES} | records.OP_WORDS | dict(keys)
 
+    @cached_property
+    def once(self) -> Once:
+        own = super().once
+        return Once({**own.members, "data": own})
+
     def grammar(self, record: StreamRecord) -> roles.Grammar | None:
         grammar = None if record.specversion is not None else super().grammar(record)
         return None if grammar is None else grammar._replace(ops=self._ops)
@@ -115,7 +121,7 @@ class Streams(DeclaredDialect):
 
     def describe(self, record: StreamRecord, table: str) -> None:
         if record.primary_keys:
-            self.keys[table] = record.primary_keys
+            self.keys.setdefault(table, record.primary_keys)
 
     def tokens(self, record: StreamRecord, op: str | roles.OpToken) -> dict[str, str]:
         more = non_null(record.tokens)

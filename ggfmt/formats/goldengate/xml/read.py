@@ -106,6 +106,9 @@ def examine(element: Any, with_tokens: bool) -> XmlOperation | Diagnostic:
 def _add_values(column: Any, operation: XmlOperation) -> None:
     before: str | None = MISSING
     after: str | None = MISSING
+    tags = [child.tag for child in column]
+    if tags.count("before") > 1 or tags.count("after") > 1:
+        raise ValueError("the column has two images of one kind")
     for child in column:
         tag = child.tag
         if tag == "before":
