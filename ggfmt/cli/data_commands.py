@@ -211,8 +211,8 @@ def compare(
 
     `ggfmt compare out dump --csv-option b.dialect=mysql --output-format github`
 
-    Exit code 0: both have the same rows. Exit code 1: the rows differ. Exit code 2: ggfmt found nothing to compare.
-    Exit code 3: a file cannot be read.
+    Exit code 0: both have the same rows. Exit code 1: the rows differ, or files were skipped. Exit code 2: ggfmt found
+    nothing to compare. Exit code 3: a file cannot be read.
     """
     from ggfmt.render.comparison import comparison_github, comparison_json, print_comparison
     from ggfmt.render.terminal import write_text
@@ -225,7 +225,7 @@ def compare(
     else:
         print_comparison(found, sys.stdout)
     if not found.same:
-        raise typer.Exit(1)
+        raise typer.Exit(1 if found.differing or found.equal else 2)
 
 
 OutputFormat = Literal["text", "json"]
