@@ -173,6 +173,9 @@ def schema(
     `ggfmt schema changes.json -c json.properties -o dirdef`
 
     `ggfmt schema changes.json -c json.properties -o dirdef --check`
+
+    Ends with 3 if a record cannot be read. With `--on-reject quarantine`, such records are left out, and it ends with
+    4.
     """
     from ggfmt.java.text import visible
     from ggfmt.sinks.schema import drift, write
@@ -195,6 +198,8 @@ def schema(
                 typer.echo(str(path))
         except OSError as error:
             raise typer.BadParameter(f"`{output}` cannot be written: {error.strerror}", param_hint="-o") from None
+    if files_of_schemas.rejected:
+        raise typer.Exit(4)
 
 
 def compare(
