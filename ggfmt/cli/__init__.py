@@ -15,7 +15,7 @@ from importlib import import_module
 
 import typer
 
-from ggfmt import signals
+from ggfmt import logs, signals
 from ggfmt.cli import completion, typer_commands
 from ggfmt.cli.completion import PROGRAM
 from ggfmt.cli.output import Failure, emit, emit_findings, emit_json, guarded_output, run_with_json_errors, wants_json
@@ -91,6 +91,8 @@ def _run_guarded(given: Sequence[str], as_json: bool, failure: Failure) -> int:
     try:
         return _run_call(given, as_json)
     except GgfmtError as error:
+        if as_json:
+            logs.configure(None, "json")  # an error in the arguments comes before the log is set up
         emit_findings(error.diagnostics)
         failure.is_reported = True
         return error.exit_code

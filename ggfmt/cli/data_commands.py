@@ -173,6 +173,9 @@ def schema(
     `ggfmt schema changes.json -c json.properties -o dirdef`
 
     `ggfmt schema changes.json -c json.properties -o dirdef --check`
+
+    Ends with 3 if a record cannot be read. With `--on-reject quarantine`, such records are left out, and it ends with
+    4.
     """
     from ggfmt.java.text import visible
     from ggfmt.sinks.schema import drift, write
@@ -195,6 +198,8 @@ def schema(
                 typer.echo(str(path))
         except OSError as error:
             raise typer.BadParameter(f"`{output}` cannot be written: {error.strerror}", param_hint="-o") from None
+    if files_of_schemas.rejected:
+        raise typer.Exit(4)
 
 
 def compare(
@@ -211,8 +216,8 @@ def compare(
 
     `ggfmt compare out dump --csv-option b.dialect=mysql --output-format github`
 
-    Exit code 0: both have the same rows. Exit code 1: the rows differ. Exit code 2: ggfmt found nothing to compare.
-    Exit code 3: a file cannot be read.
+    Exit code 0: both have the same rows. Exit code 1: the rows differ, or files were skipped. Exit code 2: ggfmt found
+    nothing to compare. Exit code 3: a file cannot be read.
     """
     from ggfmt.render.comparison import comparison_github, comparison_json, print_comparison
     from ggfmt.render.terminal import write_text
@@ -225,7 +230,7 @@ def compare(
     else:
         print_comparison(found, sys.stdout)
     if not found.same:
-        raise typer.Exit(1)
+        raise typer.Exit(1 if found.differing or found.equal else 2)
 
 
 OutputFormat = Literal["text", "json"]

@@ -23,6 +23,7 @@ from ggfmt import logs, signals
 from ggfmt.cli import completion
 from ggfmt.cli.output import emit
 from ggfmt.commands.declaration import After, Argument, OldName, Option, Panel, Parameter, parameters, type_and_metadata
+from ggfmt.options.property_values import refuse_empty
 
 _log = logging.getLogger(__name__)
 
@@ -249,7 +250,13 @@ class HelpFormat:
 
 
 class Command(HelpFormat, TyperCommand):
-    pass
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:
+            given, _, _ = self.make_parser(ctx).parse_args(list(args))  # before typer makes a `.` of an empty path
+            for each in self.params:
+                name = each.opts[-1] if each.opts[0].startswith("-") else each.metavar or each.name or ""
+                refuse_empty(f"`{name.removesuffix('...')}`", given.get(each.name or ""))
+        return super().parse_args(ctx, args)
 
 
 class Group(HelpFormat, TyperGroup):

@@ -6,12 +6,14 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import ParamSpec, TypeVar
 
 from ggfmt.commands.declaration import Option, Parameter, parameters
 from ggfmt.diagnostics.argument_names import ArgumentKind, ArgumentName, ArgumentNames, arguments_named
 from ggfmt.diagnostics.diagnostic import GgfmtError
+from ggfmt.options.property_values import refuse_empty
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -59,6 +61,8 @@ def api_function(function: Callable[P, T], *requests: type) -> Callable[P, T]:
     def old_names() -> dict[str, str]:
         return {each.old.name: each.name for each, _ in _arguments(function, requests) if each.old}
 
+    signature = inspect.signature(function)
+
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> T:
         __tracebackhide__ = True  # for IPython and pytest
@@ -71,13 +75,18 @@ def api_function(function: Callable[P, T], *requests: type) -> Callable[P, T]:
             kwargs[new] = kwargs.pop(old)
         try:
             with arguments_named(names):
+                with suppress(TypeError):  # the function itself reports wrong arguments
+                    given = signature.bind(*args, **kwargs).arguments
+                    for each, _ in _arguments(function, requests):
+                        if each.argument is not None:
+                            refuse_empty(f"`{each.name}`", given.get(each.name))
                 return function(*args, **kwargs)
         except GgfmtError as error:
             raise error.with_traceback(None) from None
 
     called.__module__ = "ggfmt"  # where programs, `help()` and pickle find it
     called.__annotations__ = function.__annotations__  # from Python 3.14 on, `wraps` leaves out what is set
-    called.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    called.__signature__ = signature  # type: ignore[attr-defined]
     return called
 
 

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from ggfmt.commands import arguments, options
 from ggfmt.commands.arguments import Path, Paths, Properties, ignore_warnings
+from ggfmt.commands.conversion import OnReject
 from ggfmt.commands.declaration import After, Argument, Option, PythonOnly, settings_from
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
 from ggfmt.java.text import visible
 
 if TYPE_CHECKING:
-    from ggfmt.formats.api.writing import SchemaFile
     from ggfmt.model.table import TableDef
     from ggfmt.sinks.preview.preview import Preview
+    from ggfmt.sinks.schema import Schemas
 
 log = logging.getLogger("ggfmt")
 
@@ -90,7 +91,8 @@ class SchemaRequest:
     `definitions` or those found in the inputs.
 
     The arguments are the options of `ggfmt schema`, in the forms that `convert` takes. Raises ConfigurationError where
-    a schema cannot be made, UsageError where there is nothing to make one of.
+    a schema cannot be made, UsageError where there is nothing to make one of, and Abend for a record that cannot be
+    read. With `on_reject="quarantine"`, the attribute `rejected` of the schemas counts such records by code.
     """
 
     inputs: Annotated[
@@ -107,6 +109,7 @@ class SchemaRequest:
         After("output"),
     ] = None
     _: KW_ONLY
+    on_reject: Annotated[OnReject, options.ON_REJECT, After("output")] = "abend"
     producer_config: Annotated[Path | None, options.PRODUCER_CONFIG] = None
     input_config: Annotated[Path | None, options.INPUT_CONFIG, After("input_format")] = None
     input_options: Annotated[Properties, options.INPUT_OPTIONS, After("input_config")] = None
@@ -119,7 +122,7 @@ class SchemaRequest:
     warn: Annotated[Callable[[Sequence[Diagnostic]], None], PythonOnly()] = ignore_warnings
 
 
-def make_schemas(request: SchemaRequest) -> list[SchemaFile]:
+def make_schemas(request: SchemaRequest) -> Schemas:
     from ggfmt.reading.scan import ScanRequest
     from ggfmt.sinks.schema import schemas
 
@@ -135,7 +138,7 @@ def make_schemas(request: SchemaRequest) -> list[SchemaFile]:
     selection = arguments.selection(request.table, request.exclude, request.columns, request.mask, request.mask_key)
     files, topics = arguments.texts(request.inputs), arguments.topics(request.producer_config)
     wanted = ScanRequest(files, input_format, source, definitions, selection=selection, topics=topics)
-    return schemas(wanted, configuration, request.kind)
+    return schemas(wanted, configuration, request.kind, request.on_reject == "quarantine")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,12 +9,15 @@ from datetime import datetime
 import pyarrow.fs as pafs
 
 from ggfmt.commit.commit import LINK_HELP, LINK_MESSAGE, Participant, write_errors_stop
-from ggfmt.commit.journal import read_document
-from ggfmt.commit.names import METADATA_DIRECTORY, SUCCESS_FILE, moment_of
-from ggfmt.commit.records import MANIFEST, records
+from ggfmt.commit.journal import JOURNAL, POINTER, ROUND, read_document
+from ggfmt.commit.names import EMBEDDED_CATALOG, METADATA_DIRECTORY, SUCCESS_FILE, moment_of
+from ggfmt.commit.records import MANIFEST, RUNS, records
 from ggfmt.commit.store import Store
 from ggfmt.commit.versions import present_version
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+
+_LOST = "lost+found"  # of a file system, in its first directory
+_NOT_OF_OTHERS = (METADATA_DIRECTORY, SUCCESS_FILE, EMBEDDED_CATALOG, _LOST)
 
 
 class OutputDirectory(Participant):
@@ -42,11 +45,14 @@ class OutputDirectory(Participant):
         if mode == "append":
             return []
         present = [name for handler in handlers for name in files_below(self.store, handler)]
-        if not present:
-            return []
         if mode == "error":
             help = "use `--mode append` or `--mode overwrite`, or choose another output directory"
-            raise existing_output_error(self.store, "the output directory already holds output", present[0], help)
+            if present:
+                raise existing_output_error(self.store, "the output directory already holds output", present[0], help)
+            if handlers:
+                refuse_foreign(self, "add files to this one with `--mode append`")
+        if not present:
+            return []
         listed: set[str] = set()
         for record in records(self.store):
             listed.update(name for name, entry in record.files(self.store) if entry.get("handler") in handlers)
@@ -76,11 +82,39 @@ def existing_output_error(store: Store, message: str, name: str, help: str) -> U
     return UsageError(Diagnostic("GG501", message, Span(file=store.shown(name)), help))
 
 
+def refuse_foreign(directory: Participant, other: str = "") -> None:
+    """Raise UsageError GG501 for a directory that has files of others, and no run of ggfmt. `other`: what else helps.
+
+    What starts with a dot does not count, and neither does what a run that was cut off has left.
+    """
+    found = _foreign_file(directory.store)
+    if found is not None:
+        help = "choose an empty or new directory" + f", or {other}" * bool(other)
+        raise existing_output_error(directory.store, f"{directory.what} has files of others", found, help)
+
+
+def _foreign_file(store: Store, directory: str = "") -> str | None:
+    infos = store.fs.get_file_info(pafs.FileSelector(store.inner(directory), allow_not_found=True))
+    infos = sorted(infos, key=lambda info: info.base_name)
+    own = [f"{directory}/{name}".lstrip("/") for name in (MANIFEST, RUNS, JOURNAL, POINTER, ROUND)]
+    if any(info.base_name == METADATA_DIRECTORY for info in infos) and any(map(store.exists, own)):
+        return None
+    for info in infos:
+        base, name = info.base_name, store.name_of(info)
+        if base.startswith(".") or base in _NOT_OF_OTHERS or moment_of(base) is not None:
+            continue
+        is_link = store.local and os.path.islink(store.inner(name))
+        found = _foreign_file(store, name) if info.type == pafs.FileType.Directory and not is_link else name
+        if found is not None:
+            return found
+    return None
+
+
 def output_files(store: Store) -> Iterator[str]:
     """Yield all files and symbolic links in an output directory except ggfmt's own, and other outputs in it. Of a
     directory with versions, the files of the present one."""
     for name in store.names(""):
-        if name in (METADATA_DIRECTORY, SUCCESS_FILE):
+        if name in (METADATA_DIRECTORY, SUCCESS_FILE, _LOST):
             continue
         is_foreign = store.link_target(name) is not None and present_version(store, name) is None
         if store.size(name) is not None or is_foreign:

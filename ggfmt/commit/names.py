@@ -12,6 +12,7 @@ METADATA_DIRECTORY = "_ggfmt"
 RECORDS = "records"  # the ending of files of rejected records
 REJECTS_DIRECTORY = "_rejects"
 SUCCESS_FILE = "_SUCCESS"
+EMBEDDED_CATALOG = "_catalog.db"  # of an output of Iceberg tables without another catalog: no table has this name
 ALL_TABLES = "output"
 
 NAME_BYTES = 200  # of the name of a table within other names

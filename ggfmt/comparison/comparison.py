@@ -294,11 +294,17 @@ class TableComparison:
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Summarized):
-    """The result of two sides (without credentials), table by table; numbers of rows are sums over the tables."""
+    """The result of two sides (without credentials), table by table; numbers of rows are sums over the tables.
+
+    `skipped_a` and `skipped_b`: files that may have rows, and were not compared. With any, and if no side has a row,
+    the sides are not the `same`.
+    """
 
     a: str
     b: str
     tables: tuple[TableComparison, ...]
+    skipped_a: tuple[str, ...] = ()
+    skipped_b: tuple[str, ...] = ()
 
     @property
     def _summary(self) -> Summary:
@@ -316,7 +322,12 @@ class Comparison(Summarized):
 
     @property
     def same(self) -> bool:
-        return all(table.same for table in self.tables)
+        return self.equal > 0 and self.differing == 0 and not self.skipped_a and not self.skipped_b
+
+    @property
+    def differing(self) -> int:
+        """The number of tables that are not the same."""
+        return sum(not table.same for table in self.tables)
 
     @property
     def equal(self) -> int:
@@ -369,7 +380,14 @@ def _compare_sides(options: ComparisonOptions, places: Sequence[ComparisonSide])
     for a, b in pairs:
         both = a is not None and b is not None
         found.append(compared[a or ""] if both else TableComparison(a or b or "", only="b" if a is None else "a"))
-    return Comparison(strip_credentials(places[0].given), strip_credentials(places[1].given), tuple(found))
+    skipped = (_skipped(place, of, options.table) for place, of in zip(places, names, strict=True))
+    return Comparison(strip_credentials(places[0].given), strip_credentials(places[1].given), tuple(found), *skipped)
+
+
+def _skipped(place: ComparisonSide, tables: Sequence[str], wanted: str | None) -> tuple[str, ...]:
+    """Return the skipped files of the tables that are compared, and those of no table if these are all."""
+    others = wanted is None or not place.named
+    return tuple(name for table, names in place.skipped.items() if others or table in tables for name in names)
 
 
 def _without_other_schemas(places: Sequence[ComparisonSide], pairs: Sequence[Names]) -> list[Names]:

@@ -43,6 +43,7 @@ _KINDS: dict[str, type[RowFile]] = {
     **dict.fromkeys(_CSV, CsvFile),
 }
 _MARKS: dict[bytes, type[RowFile]] = {b"PAR1": ParquetFile, b"ORC": OrcFile, b"Obj\1": AvroFile, b"{": JsonFile}
+_NO_ROWS = ("sql", "md", "md5", "sha1", "sha256", "sha512")  # next to rows: definitions, notes, checksums
 _HEAD_BYTES = 4
 _PART = re.compile(r"part[-_.].*|[0-9_]+")  # names of files that are parts of one table
 _NUMBER = re.compile(r"[0-9]+$")
@@ -69,6 +70,8 @@ class ComparisonSide:
     named: bool  # the tables have names of their own, not that of a single file or directory
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # those of the manifest of `ggfmt consolidate`
     database: Database | SqlDatabase | None = None
+    # files that may have rows, and are not compared, by the table in whose directory they are; None: in none
+    skipped: Mapping[str | None, Sequence[str]] = field(default_factory=dict)
 
     def key(self, table: str) -> tuple[str, ...]:
         """Return the key of a table in the manifest or in the database; empty if it is unknown."""
@@ -117,11 +120,10 @@ def _of_file(store: Store, given: str) -> ComparisonSide:
 def _of_directory(store: Store, given: str) -> ComparisonSide:
     if _is_lake_table(store):
         return _of_lake_table(store, given)
-    keys = _keys(store, given)
+    keys, listed = _keys(store, given)
     names = {safe_name(name): name for name in keys}
     tables: dict[str, list[PartitionedFile]] = {name: [] for name in keys}
     single: dict[str, PartitionedFile] = {}
-    left: list[str] = []
     found, hidden, paths = _visible(store)
     versions = _present_versions(store, given)
     if versions is not None:
@@ -132,6 +134,7 @@ def _of_directory(store: Store, given: str) -> ComparisonSide:
     else:
         shown = {name: store.root.show(name) for name in (*found, *hidden)}
     check_parts(found, shown.__getitem__)
+    left = {name: table for name, table in listed.items() if name not in found}
     if hidden:
         starts = "starts" if len(hidden) == 1 else "start"
         message = "skipped %s that %s with `_` or `.`, for example `%s`"
@@ -140,21 +143,22 @@ def _of_directory(store: Store, given: str) -> ComparisonSide:
         directories = name.split("/")[:-1]
         file = InputFile(store.root.entry(paths[name]), size, shown[name])
         kind = _kind(file)
+        table = names.get(directories[0], directories[0]) if directories and "=" not in directories[0] else None
         if kind is None:
-            left.append(name)
+            left[name] = table
             continue
         part = PartitionedFile(file, kind, _partition(directories))
         if versions is not None:
             entry = versions[name]
             part = replace(part, deleted=entry.get("deleted", ""))
             tables.setdefault(entry["table"], []).append(part)
-        elif directories and "=" not in directories[0]:
-            tables.setdefault(names.get(directories[0], directories[0]), []).append(part)
+        elif table is not None:
+            tables.setdefault(table, []).append(part)
         else:
             single[name] = part
     named = True
     if tables:
-        left += single
+        left |= dict.fromkeys(single)
     elif single:
         tables = _of_files(single, store.root)
         named = len(tables) > 1
@@ -162,12 +166,16 @@ def _of_directory(store: Store, given: str) -> ComparisonSide:
         log.warning(
             "skipped %s outside of any table, for example `%s`; to compare a single file, give its path",
             counted(len(left), "file"),
-            visible(left[0]),
+            visible(next(iter(left))),
         )
     if not tables:
         help = f"give a directory of tables, or of files that end with {', '.join(f'`.{ending}`' for ending in _KINDS)}"
         raise _no_tables(given, "the directory has no table", help)
-    return ComparisonSide(given, {name: tuple(parts) for name, parts in tables.items()}, named, keys)
+    skipped: dict[str | None, list[str]] = {}
+    for name, table in left.items():
+        if name.rpartition(".")[2].lower() not in _NO_ROWS:
+            skipped.setdefault(table, []).append(name)
+    return ComparisonSide(given, {n: tuple(parts) for n, parts in tables.items()}, named, keys, skipped=skipped)
 
 
 def _visible(store: Store) -> tuple[dict[str, int], list[str], dict[str, str]]:
@@ -231,10 +239,11 @@ def _no_tables(given: str, message: str, help: str) -> UsageError:
     return UsageError(Diagnostic("GG581", message, Span(file=given), help))
 
 
-def _keys(store: Store, given: str) -> dict[str, tuple[str, ...]]:
+def _keys(store: Store, given: str) -> tuple[dict[str, tuple[str, ...]], dict[str, str | None]]:
+    """Return the tables in a manifest with their keys, and its files of rows with their tables."""
     document = read_document(store, MANIFEST)
     if document is None:
-        return {}
+        return {}, {}
     tables = document.get("tables")
     if not isinstance(tables, dict):
         help = "give the output of `ggfmt consolidate`"
@@ -245,7 +254,11 @@ def _keys(store: Store, given: str) -> dict[str, tuple[str, ...]]:
         if not (key is None or (isinstance(key, list) and all(isinstance(column, str) for column in key))):
             raise damaged(store, MANIFEST, f"is damaged: the key of `{name}` is not a list of columns")
         found[name] = tuple(key or ())
-    return found
+    lacking = sum((document.get("rejects") or {}).values())
+    if lacking:
+        log.warning("%s: its rows lack %s that the run has set aside", visible(given), counted(lacking, "record"))
+    files = [entry for entry in document.get("files", ()) if "rows" in entry and entry.get("table") in found]
+    return found, {entry["path"]: entry["table"] for entry in files if hidden_part(entry["path"]) is None}
 
 
 def _kind(file: InputFile) -> type[RowFile] | None:

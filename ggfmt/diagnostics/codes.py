@@ -125,7 +125,7 @@ _DECLARED: dict[str, dict[Severity, str]] = {
     "row-identity": {ERROR: "GG570"},
     "hide-values": {ERROR: "GG592 GG593"},
     "apply-to-postgresql": {ERROR: "GG596"},
-    "comparing": {ERROR: "GG580 GG581 GG582 GG583 GG584 GG585 GG587 GG588 GG589 GG590", WARNING: "GG586"},
+    "comparing": {ERROR: "GG567 GG580 GG581 GG582 GG583 GG584 GG585 GG587 GG588 GG589 GG590", WARNING: "GG586"},
 }
 _CODES = (
     Code(name, severity, page)

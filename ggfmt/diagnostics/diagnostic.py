@@ -31,7 +31,7 @@ EXIT_CODES = {
     FINDINGS: "errors in a handler file or in table definitions, a changed schema, or a problem of the machine",
     USAGE: "wrong usage, such as an unknown option, a missing input, or existing output",
     STOPPED: "abend: the run stopped and committed nothing; or ggfmt cannot write to standard output",
-    REJECTS: "committed, with rejected records or tables set aside; or a preview with a rejected record",
+    REJECTS: "committed, with rejected records or tables set aside; or a preview or schema with one",
     AFTER_COMMIT: "committed, but a later step failed, as the message says: the next run finishes the commit, "
     "or a report is missing",
     127: "the system cannot load a library, mostly because memory ran out; nothing was committed",

@@ -17,10 +17,12 @@ from ggfmt.frames.batches import record_batches
 from ggfmt.frames.plan import Plan, Request, frame_error, make_plan, narrow_projection, schema_from_spark
 from ggfmt.frames.shapes import DdlError, ddl, from_ddl
 from ggfmt.java.text import visible
+from ggfmt.reading.account import log_account
 from ggfmt.reading.files import read_errors_stop
 from ggfmt.reading.processes import InProcesses
 from ggfmt.reading.runner import interrupts
 from ggfmt.reading.splits import Split, Splits
+from ggfmt.reading.tasks import RecordCounts
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -91,8 +93,9 @@ def _arrow_schema(schema: str | pa.Schema | StructType) -> pa.Schema:
 
 def _batches(plan: Plan, names: NamesSource | None) -> Iterator[pa.RecordBatch]:
     """Yield the operations file by file. An interrupt ends the batches, also if Arrow has ignored it."""
+    counts = RecordCounts()
     for split in _whole_files(plan):
-        batches = record_batches(plan.job, split, plan.wanted)
+        batches = record_batches(plan.job, split, plan.wanted, counts)
         while True:
             try:
                 with arguments_named(names), read_errors_stop(), interrupts() as came:
@@ -104,6 +107,7 @@ def _batches(plan: Plan, names: NamesSource | None) -> Iterator[pa.RecordBatch]:
             if batch is None:
                 break
             yield batch
+    log_account(counts)
 
 
 def _whole_files(plan: Plan) -> tuple[Split, ...]:

@@ -32,8 +32,10 @@ from ggfmt.frames.shapes import IMAGES, MISSING, TEXTS, ddl_type
 from ggfmt.java.text import visible
 from ggfmt.model.change import ChangeBatch, no_tokens
 from ggfmt.model.table import TableDef
-from ggfmt.reading.recognition import reader_of
+from ggfmt.reading.account import log_account, take_counts
+from ggfmt.reading.recognition import explained, reader_of
 from ggfmt.reading.splits import Range, ReadJob, Split, SplitReader
+from ggfmt.reading.tasks import RecordCounts
 
 FILE_BITS = 40  # bits of `seq` for the place in a file
 _GROWTH = 4  # of batches, whose columns are many: each call of Arrow costs as much as the work for a thousand values
@@ -82,14 +84,25 @@ class FrameBoundaryError(DiscoveryRequiredError):
         self.input = input
 
 
-def record_batches(job: ReadJob, split: Split, wanted: FrameProjection) -> Iterator[pa.RecordBatch]:
-    """Yield the operations of a split, in order by table. Raises: Abend for what cannot be read or shown."""
+def record_batches(
+    job: ReadJob, split: Split, wanted: FrameProjection, counts: RecordCounts | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Yield the operations of a split, in order by table. Raises: Abend for what cannot be read or shown.
+
+    counts  takes the account of the records; None: log it in the end
+    """
+    account = RecordCounts() if counts is None else counts
     frames = _Frames(job, split, Projection(tokens="tokens" in wanted.schema.names))
     for batch in frames.batches():
         if wanted.tables is None or batch.table.full_name in wanted.tables:
             rows = _rows(batch, wanted)
             if rows is None or len(rows):
                 yield _record_batch(frames.locate(batch, rows), wanted)
+        else:
+            account.skipped[batch.table.full_name] += len(batch)
+    take_counts(account, frames.reader, Counter())
+    if counts is None:
+        log_account(account)
 
 
 def located_batches(
@@ -218,7 +231,9 @@ class _Frames:
     def _why(self, reject: reading.Reject) -> Abend:
         if reject.of_unknown_table and not self.job.settled:
             return DiscoveryRequiredError(_undefined(reject.diagnostic.message, reject.diagnostic.span))
-        return Abend(reject.diagnostic)
+        if self.on_reject is not None:
+            return Abend(reject.diagnostic)
+        return Abend(explained(reject, self.job.input_format, self.job.reason))
 
 
 def _named(name: str, tables: Collection[str]) -> list[str]:

@@ -23,6 +23,7 @@ from ggfmt.java.text import InvalidValueError
 from ggfmt.kafka.address import is_kafka
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import STRING, Column, Kind, SqlType, TableDef
+from ggfmt.options.property_values import refuse_empty
 from ggfmt.options.value_types import Keys, Size
 from ggfmt.reading.discovery import find_keys
 from ggfmt.reading.recognition import detect_format, reader_of, with_defaults
@@ -61,6 +62,7 @@ class Request:
     topics: TopicSettings = NO_TOPIC_SETTINGS
 
     def __post_init__(self) -> None:
+        refuse_empty("a path of the inputs", self.paths)
         for op in sorted(self.ops or ()):
             if op not in OP_TYPES:
                 legal = list_names(OP_TYPES)

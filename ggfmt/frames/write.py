@@ -33,6 +33,7 @@ from ggfmt.frames.operations import RowReader, SequenceRange, other_columns, out
 from ggfmt.frames.shapes import AFTER, BEFORE, FrameShape, schema_of_user
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Column, TableDef
+from ggfmt.options.property_values import refuse_empty
 from ggfmt.options.value_types import Keys, parse_keys
 from ggfmt.reading.progress import READING
 from ggfmt.reading.scan import check_ended
@@ -86,6 +87,7 @@ class WriteOptions:
                 help = suggestion(name, OPTIONS) or f"options are {list_names(OPTIONS)}"
                 raise _option_error(f"`{name}` is not an option of a write", help)
         given = {spelled[name.lower()]: value for name, value in options.items()}
+        refuse_empty("the option `path`", given.get("path"))
         lines = given.get("settings", "").splitlines()
         configuration = read_configuration(_listed(given, "config"), lines, _listed(given, "handlers"))
         keys = _parsed("keyColumns", given.get("keyColumns"), parse_keys) or ()

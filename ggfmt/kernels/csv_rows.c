@@ -169,8 +169,10 @@ static Slice text_of(Rows *rows, const Field *field) {
     return (Slice){rows->text.data, (size_t)(to - rows->text.data)};
 }
 
+/* NULL without quotes: nothing, or the word for it. */
 static int is_null(const Rows *rows, const Field *field) {
-    return !field->is_quoted && slice_is(&field->text, rows->null.start, rows->null.length);
+    const int is_word = slice_is(&field->text, rows->null.start, rows->null.length);
+    return !field->is_quoted && (field->text.length == 0 || is_word);
 }
 
 static void put_text(Rows *rows, Slice text) {

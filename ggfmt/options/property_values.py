@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
 
 PropertyValue = str | bool | int | float
@@ -21,3 +23,16 @@ def property_text(key: object, value: object) -> str:
 
 def argument_error(message: str, help: str | None) -> UsageError:
     return UsageError(Diagnostic("GG565", message, help=help))
+
+
+def refuse_empty(what: str, given: object) -> None:
+    """UsageError GG565 for a text without a word, or a path that is the root: a variable of a shell may be empty.
+
+    `given`: an argument, or several; those of other types have other checks. Paths are texts here: `Path("")` is `.`.
+    """
+    each = [given] if isinstance(given, (str, os.PathLike)) else given if isinstance(given, (list, tuple)) else ()
+    for text in (os.fspath(one) for one in each if isinstance(one, (str, os.PathLike))):
+        if not text.strip().strip("/"):
+            found = "the root of the file system" if text.strip() else "empty"
+            help = "look for an empty variable in the call; leave out an argument that has no value"
+            raise argument_error(f"{what} is {found}", help)

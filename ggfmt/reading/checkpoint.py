@@ -21,6 +21,7 @@ from typing import Any, Protocol
 import msgspec
 
 from ggfmt.commit.commit import CommitPart, Participant, commit, write_errors_stop
+from ggfmt.commit.directory import refuse_foreign
 from ggfmt.commit.journal import damaged, read_document
 from ggfmt.commit.names import METADATA_DIRECTORY, counted
 from ggfmt.commit.records import MANIFEST, as_bytes, run_file
@@ -494,9 +495,12 @@ class Checkpoint(Participant):
 
     def bind(self, targets: Sequence[OutputTarget], outputs: Sequence[Participant], mode: str) -> str:
         """Return the mode of the run: `append` if the checkpoint has runs. UsageError GG513 if it belongs to other
-        output, or the output has lost the record of such a run."""
+        output, or the output has lost the record of such a run; GG501 for a new one among files of others."""
         document = read_document(self.store, DOCUMENT)
         if document is None:
+            if mode == "error":
+                with write_errors_stop(self.root, self.what):
+                    refuse_foreign(self)
             return mode
         if document.get("version") not in _READABLE:
             raise damaged(self.store, DOCUMENT, "is from another version of ggfmt, or damaged")

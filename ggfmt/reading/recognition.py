@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, suggestion
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Context, WriterSettings
-from ggfmt.formats.api.reading import MAX_RECORD_BYTES, Chunk, Layout, Reader, record_size_error
+from ggfmt.formats.api.reading import MAX_RECORD_BYTES, Chunk, Layout, Reader, Reject, record_size_error
 from ggfmt.formats.avro import confluent
 from ggfmt.formats.goldengate.delimited.guess import guessed_command
 from ggfmt.formats.json.cut import RecordBoundaries
@@ -173,6 +173,18 @@ def other_format(record: bytes, input_format: str) -> tuple[str, str] | None:
     names = (name for name in _candidates(head) if name != input_format)
     reasons = {name: reason for name in names if (reason := reader_of(name).sniff(head))}
     return reasons.popitem() if len(reasons) == 1 else None
+
+
+def explained(reject: Reject, input_format: str, why: str) -> Diagnostic:
+    """Return why a record was rejected; if it is of another format, that too. `why`: the input has the format."""
+    found = other_format(reject.record, input_format)
+    if found is None:
+        return reject.diagnostic
+    name, reason = found
+    help = f"this record has the format `{name}`: {reason}; ggfmt reads the input as `{input_format}`"
+    help += f": {why}" * bool(why)
+    last = "put the records of each format into separate files, and read each format in a separate run"
+    return replace(reject.diagnostic, help=f"{help}; {last}")
 
 
 def _candidates(head: bytes) -> list[str]:

@@ -24,7 +24,17 @@ _MARKS = {"missing": "-", "extra": "+", "different": "~"}
 
 
 def findings_of(found: Comparison) -> list[Diagnostic]:
-    return [finding for table in found.tables for finding in _of_table(found, table)]
+    return [*(finding for table in found.tables for finding in _of_table(found, table)), *_of_sides(found)]
+
+
+def _of_sides(found: Comparison) -> Iterator[Diagnostic]:
+    for skipped, side in ((found.skipped_a, found.a), (found.skipped_b, found.b)):
+        if skipped:
+            message = f"{counted(len(skipped), 'file')} not compared, for example `{visible(skipped[0])}`"
+            help = "move other files away, find lost ones with `ggfmt verify`, or compare one table with `--table`"
+            yield Diagnostic("GG567", message, Span(file=side), help)
+    if not (found.equal or found.differing):
+        yield Diagnostic("GG581", "no side has a row to compare", help="check both paths, and the options of CSV files")
 
 
 def _of_table(found: Comparison, table: TableComparison) -> Iterator[Diagnostic]:
@@ -72,6 +82,7 @@ def comparison_json(found: Comparison) -> str:
         "same": found.same,
         "a": found.a,
         "b": found.b,
+        "skipped_files": {"a": len(found.skipped_a), "b": len(found.skipped_b)},
         "tables": [_table_dict(table) for table in found.tables],
         "findings": list(map(as_dict, findings_of(found))),
     }
@@ -129,10 +140,15 @@ def print_comparison(found: Comparison, stream: TextIO) -> None:
             every += findings
         lines = [*_column_lines(table), *(_line(example) for example in table.examples), *_respelled_lines(table)]
         write_text("".join(f"  {line}\n" for line in lines), stream)
-    different = sum(not table.same for table in found.tables)
-    tables = counted(len(found.tables), "table")
-    result = "the same" if found.same else f"{different:,} of them not the same"
-    pages = page_lines(every)
+    of_sides = list(_of_sides(found))
+    if of_sides:
+        write_text("\n", stream)
+        print_diagnostics(of_sides, stream, with_pages=False)
+    tables, skipped = counted(len(found.tables), "table"), len(found.skipped_a) + len(found.skipped_b)
+    parts = [f"{found.differing:,} of them not the same"] if found.differing else []
+    parts += [f"{counted(skipped, 'file')} not compared"] if skipped else []
+    result = "the same" if found.same else ", ".join(parts) or "nothing to compare"
+    pages = page_lines([*every, *of_sides])
     write_text(f"\n{pages}{tables}, {counted(found.equal, 'row')} equal: {result}\n", stream)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ggfmt.commit.commit import Participant, write_errors_stop
-from ggfmt.commit.directory import check_listed, existing_output_error, output_files
+from ggfmt.commit.directory import check_listed, existing_output_error, output_files, refuse_foreign
 from ggfmt.commit.records import CONSOLIDATION_MEMBER, records
 
 
@@ -21,6 +21,9 @@ class RowsDirectory(Participant):
 
     def _replaced(self, mode: str) -> Iterator[str]:
         present = sorted(output_files(self.store))
+        if mode == "error":
+            refuse_foreign(self)
+            present = [name for name in present if not name.startswith(".")]
         if not present:
             return
         if mode == "error":

@@ -4,29 +4,37 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from ggfmt.columnar.replacement import UnusableName, merged_tables_error, replace_names
 from ggfmt.commit.names import safe_name
 from ggfmt.config.handlers import Configuration
-from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span, UsageError, without_credentials
+from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span, UsageError, without_credentials
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.format import Context
+from ggfmt.formats.api.format import Context, Projection
+from ggfmt.formats.api.reading import Reader, Reject, SplitBoundaryError
 from ggfmt.formats.api.writing import SchemaFile
 from ggfmt.formats.avro.schemas import describe_change
 from ggfmt.location import Location, StoreError
 from ggfmt.model.table import TableDef
 from ggfmt.options.value_types import Replacements
-from ggfmt.reading.discovery import find_definitions
+from ggfmt.reading.account import log_account, take_counts
 from ggfmt.reading.masks import check_masks, masked_table
+from ggfmt.reading.recognition import explained, reader_of
 from ggfmt.reading.runner import InProcess
 from ggfmt.reading.scan import Scan, ScanRequest, check_selection
+from ggfmt.reading.splits import ReadJob, Split, SplitReader
 from ggfmt.reading.standard_input import check_standard_input
+from ggfmt.reading.tasks import RecordCounts, TaskOutcome
 from ggfmt.reading.topics import SpooledInputs
 from ggfmt.sinks.messages.pipeline import HandlerSettings
+from ggfmt.sinks.messages.sink import add_counts
 
 DDL = "ddl"
 # The formats whose schemas are made, with default options, where no handler is configured: of each kind the first.
@@ -41,20 +49,32 @@ class SchemaRequest:
     location: str | None = None
 
 
-def schemas(wanted: ScanRequest, configuration: Configuration | None, kind: str | None) -> list[SchemaFile]:
+class Schemas(list[SchemaFile]):
+    """Schemas, and the number of the records that were left out, by code."""
+
+    rejected: Counter[str]
+
+
+def schemas(
+    wanted: ScanRequest, configuration: Configuration | None, kind: str | None, quarantine: bool = False
+) -> Schemas:
     """Return the schemas of all tables, for every handler whose format has some of the kind.
 
-    The tables are those in the inputs, each with its last definition; without inputs, those of the definitions.
+    The tables are those in the inputs, each with its last definition; without inputs, those of the definitions. Raises:
+    Abend for a record that cannot be read, unless `quarantine`.
     """
     if not wanted.inputs and not wanted.definitions:
         help = "give INPUT or `--definitions`"
         raise UsageError(Diagnostic("GG310", "schemas need an input or definitions", help=help))
     requests = _requests(configuration, kind)
-    tables = _found(wanted) if wanted.inputs else list(wanted.definitions.values())
+    tables, rejected = _found(wanted, quarantine) if wanted.inputs else (list(wanted.definitions.values()), Counter())
     check_selection(wanted.selection, [table.full_name for table in tables], wanted.allow_empty)
     if wanted.selection.hides:
         check_masks(wanted.selection, tables, wanted.keys, wanted.allow_empty)
     tables = [masked_table(table, wanted.selection) for table in tables if wanted.selection.selects(table.full_name)]
+    if not tables:
+        help = "look for the wrong input, `--table` or `--exclude`"
+        raise UsageError(Diagnostic("GG310", "there is no table to make schemas of", help=help))
     if configuration is not None:
         tables = _replaced(tables, configuration.replacements)
     files: dict[str, SchemaFile] = {}
@@ -69,7 +89,9 @@ def schemas(wanted: ScanRequest, configuration: Configuration | None, kind: str 
                 files |= {file.name: file for file in result}
     if problems:
         raise ConfigurationError(*problems)
-    return list(files.values())
+    found = Schemas(files.values())
+    found.rejected = rejected
+    return found
 
 
 def _requests(configuration: Configuration | None, kind: str | None) -> list[SchemaRequest]:
@@ -132,14 +154,55 @@ def _ddl(request: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Di
     return text if isinstance(text, Diagnostic) else (SchemaFile(f"{table.full_name}.sql", text.encode()),)
 
 
-def _found(wanted: ScanRequest) -> list[TableDef]:
+def _found(wanted: ScanRequest, quarantine: bool) -> tuple[list[TableDef], Counter[str]]:
+    """Return the tables in the inputs, and the rejected records by code; each record counts as in a run."""
     check_standard_input(wanted.inputs)
     with ExitStack() as held:
         listed = wanted.list(SpooledInputs(held, wanted.topics))
         scan = Scan(wanted, [replace(file, watched=False) for file in listed])  # a file may grow meanwhile
-        job = scan.job
-        found = find_definitions(job.input_format, job.catalog, scan.splits(1), InProcess(), source=job.source)
-    return list(job.catalog.with_tables([*found.tables, *(event.table for event in found.events)]).tables())
+        job, splits = scan.discover(InProcess())
+        job, outcomes = scan.run(job, _Counting(quarantine), InProcess(), cut=splits)
+    account, rejected = RecordCounts(), Counter[str]()
+    for outcome in outcomes:
+        add_counts(RecordCounts, account, outcome)
+        rejected += outcome.rejected
+    log_account(account, rejected)
+    return list(job.catalog.with_tables(event.table for event in job.events).tables()), rejected
+
+
+@dataclass
+class _Counted(TaskOutcome):
+    rejected: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class _Counting:
+    """Reads and counts the records as a run does, and writes nothing."""
+
+    quarantine: bool
+
+    def task(self, job: ReadJob) -> Callable[[Split, int], _Counted]:
+        return partial(self._read, job)
+
+    def discard(self) -> None:
+        """Do nothing: nothing is written."""
+
+    def _read(self, job: ReadJob, split: Split, attempt: int) -> _Counted:
+        counted = _Counted(split.ordinal)
+        reader: Reader = reader_of(job.input_format, job.source)(job.catalog_at(split), Projection(), job.source)
+        source = SplitReader(reader, split, job.selection)
+        try:
+            for event in chain.from_iterable(source):
+                if isinstance(event, Reject) and not self.quarantine:
+                    raise Abend(explained(event, job.input_format, job.reason))
+                if isinstance(event, Reject):
+                    counted.rejected[event.diagnostic.code] += 1
+        except Abend as error:
+            counted.abend = error.diagnostics[0]
+        except SplitBoundaryError:
+            counted.crossed = None if source.input is None else source.input.index
+        take_counts(counted, reader, source.skipped)
+        return counted
 
 
 def write(files: Sequence[SchemaFile], directory: Path) -> Iterator[Path]:

@@ -22,7 +22,7 @@ from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.location import Location
 from ggfmt.sinks.messages.verification import verify
 
-CASES = 40
+CASES = 50
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["in order", "divided by table"])

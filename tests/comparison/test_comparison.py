@@ -27,11 +27,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from places import SHARED_DATA
+from runs import operation, write_lines
 from strategies import examples
 from typer.testing import CliRunner
 
 import ggfmt
-from ggfmt.cli import app
+from ggfmt.cli import app, main
 from ggfmt.comparison import partitions
 from ggfmt.comparison.comparison import TableComparison
 from ggfmt.comparison.values import stored_type
@@ -714,6 +715,69 @@ def test_tables_of_a_consolidated_output(tmp_path: Path, caplog: pytest.LogCaptu
         "the key of the manifest is not there any more"
     )
     assert ggfmt.compare(out, out).same
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("T/part-1.feather", True),
+        ("T/deep/part-1.xlsx", True),
+        ("T/noend", True),
+        ("alone.csv", True),
+        ("alone.avro.tmp", True),
+        ("day=1/part-0.csv", True),
+        ("T/table.sql", False),
+        ("README.md", False),
+        ("_SUCCESS", False),
+        ("T/_committed_1", False),
+        (".DS_Store", False),
+        ("T/.part-0.csv.crc", False),
+        ("_rejects/0.records", False),
+    ],
+)
+def test_sides_with_skipped_files_are_not_the_same(
+    tmp_path: Path, name: str, counts: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a, b = tmp_path / "a", tmp_path / "b"
+    for side in (a, b):
+        text_file(side / "T" / "part-0.csv", "ID\n1\n")
+        text_file(side / "U" / "part-0.csv", "ID\n1\n")
+    text_file(b / name, "hello\n")
+    found = ggfmt.compare(a, b)
+    assert (found.skipped_a, found.skipped_b, found.same) == ((), (name,) * counts, not counts)
+    assert all(table.same for table in found.tables)
+    assert ("are not the same" in repr(found)) == counts
+    assert main(["compare", str(b), str(a), "--quiet"]) == int(counts)
+    told = capsys.readouterr().out
+    assert (told.endswith(": the same\n"), "GG567" in told) == (not counts, counts)
+    assert main(["compare", str(a), str(b), "--output-format", "json"]) == int(counts)
+    document = json.loads(capsys.readouterr().out)
+    assert (document["same"], document["skipped_files"]) == (not counts, {"a": 0, "b": int(counts)})
+    assert ggfmt.compare(a, b, table="U").same
+
+
+def test_files_that_the_manifest_lists_and_that_are_lost_are_not_the_same(tmp_path: Path) -> None:
+    write_lines(tmp_path / "in.json", [operation(number, f"GG.{'AB'[number % 2]}") for number in range(1, 4)])
+    ggfmt.consolidate(tmp_path / "in.json", tmp_path / "out", key="ID", master="none", to="json")
+    assert ggfmt.compare(tmp_path / "out", tmp_path / "out").same
+    (lost,) = (tmp_path / "out" / "GG.A").iterdir()
+    lost.unlink()
+    found = ggfmt.compare(tmp_path / "out", tmp_path / "out")
+    assert (found.same, found.equal > 0, found.skipped_a) == (False, True, ("GG.A/part-00000.json",))
+    assert ggfmt.compare(tmp_path / "out", tmp_path / "out", table="GG.B").same
+
+
+@pytest.mark.parametrize("content", ["", "ID,V\n"])
+def test_nothing_is_not_the_same_as_nothing(tmp_path: Path, content: str, capsys: pytest.CaptureFixture[str]) -> None:
+    a, b = text_file(tmp_path / "a.csv", content), text_file(tmp_path / "b.csv", content)
+    assert not ggfmt.compare(a, b).same
+    assert main(["compare", str(a), str(b)]) == 2
+    assert capsys.readouterr().out.splitlines()[-1] == "1 table, 0 rows equal: nothing to compare"
+    assert main(["compare", str(a), str(b), "--output-format", "json"]) == 2
+    document = json.loads(capsys.readouterr().out)
+    assert (document["same"], [finding["code"] for finding in document["findings"]]) == (False, ["GG581"])
+    same = text_file(tmp_path / "c.csv", "ID,V\n1,2\n")
+    assert main(["compare", str(same), str(same), "--ignore-column", "ID", "--ignore-column", "V"]) == 2
 
 
 def test_a_table_of_the_manifest_without_files_is_empty(tmp_path: Path) -> None:

@@ -402,7 +402,7 @@ def test_a_report_of_an_output(code: str, checkout: Path) -> None:
             assert run(command) == set()
 
 
-@pytest.mark.example("GG580", "GG581", "GG582", "GG583", "GG584", "GG585", "GG586", "GG590")
+@pytest.mark.example("GG567", "GG580", "GG581", "GG582", "GG583", "GG584", "GG585", "GG586", "GG590")
 def test_places_that_are_compared(code: str, checkout: Path) -> None:
     for table in ("out/GG.T", "dump/GG.T"):
         Path(table).mkdir(parents=True)
@@ -416,6 +416,10 @@ def test_places_that_are_compared(code: str, checkout: Path) -> None:
     elif code == "GG584":
         Path("dump/GG.U").mkdir()
         Path("dump/GG.U/part-0.csv").write_text("ID\n", encoding="utf-8")
+    elif code == "GG567":
+        for name in ("out/T/part-0.csv", "dump/T/part-0.csv", "dump/GG.T/part-1.xlsx"):
+            Path(name).parent.mkdir(exist_ok=True)
+            Path(name).write_text("ID\n1\n", encoding="utf-8")
     elif code == "GG590":
         moments = pa.table({"ID": [1, 2], "UPDATED_AT": pa.array([2**62, 6000], pa.timestamp("ms"))})
         parquet.write_table(moments, "seen.parquet")

@@ -210,7 +210,7 @@ def test_a_file_that_no_manifest_lists_is_not_passed_over(tmp_path: Path, caplog
     data = tmp_path / "data"
     data.mkdir()
     source = write_lines(data / "a.json", operations(1, 2))
-    run_ggfmt([data], data, *JSON_LINES)
+    run_ggfmt([data], data, *JSON_LINES, mode="append")
     message = refused(data)
     assert f"no manifest of the output lists `{source}`" in message
     assert f"name the input: `{data}/j`, or the other files" in message

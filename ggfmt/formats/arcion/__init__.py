@@ -34,6 +34,11 @@ DOUBLED, BACKSLASH = "doubled", "backslash"
 VALUE_SUFFIXES = ("_NEW_VAL", "_OLD_VAL", "_EXISTS_VAL")
 LAST_FIELDS = ("opType", "cursor", "operationcount")
 
+# Without quotes, these are no names of columns: what other files have between fields, and numbers and times.
+DELIMITERS = ",;\t|\x01"
+_DAY = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}"
+VALUE = rf"[+-]?\.?\d[\d.,_]*(?:[eE][+-]?\d+)?|(?:{_DAY})(?:[T :].*)?|\d{{1,2}}:\d\d(?::.*)?"
+
 _WORD = re.compile(r"[A-Za-z0-9_\\<>()-]*")
 
 

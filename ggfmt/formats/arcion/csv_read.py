@@ -1,7 +1,7 @@
 """Arcion's CSV, read.
 
-A quoted field is a text whatever it holds: `NULL` without quotes is NULL, and `"NULL"` is a text. A line without
-anything is a row of a table with one column, and counted as a blank line in all others.
+A quoted field is a text whatever it holds: `NULL` without quotes is NULL, and so is nothing; `"NULL"` and `""` are
+texts. A line without anything is a row of a table with one column, and counted as a blank line in all others.
 
 One kernel makes JSON of rows, for the native scanner. A row that is not regular becomes invalid JSON, so that the exact
 reader takes it.
@@ -23,7 +23,17 @@ from ggfmt import kernels
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout, Source, Spans
-from ggfmt.formats.arcion import BACKSLASH, FILE, LAST_FIELDS, REALTIME, SNAPSHOT, VALUE_SUFFIXES, ArcionCsvOptions
+from ggfmt.formats.arcion import (
+    BACKSLASH,
+    DELIMITERS,
+    FILE,
+    LAST_FIELDS,
+    REALTIME,
+    SNAPSHOT,
+    VALUE,
+    VALUE_SUFFIXES,
+    ArcionCsvOptions,
+)
 from ggfmt.formats.arcion.changes import (
     COUNTS_IN_TEXT,
     CURSOR_IN_TEXT,
@@ -43,11 +53,15 @@ from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.problems import RecordError
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.scanner import NOT_NAMED, is_plain, places_of
+from ggfmt.java.text import visible
 from ggfmt.kernels import primitives
 from ggfmt.model.table import TableDef
 from ggfmt.options.value_types import keys_of
 
 _SUFFIXES = re.compile(r"(?:\.(?:csv|txt|dat|gz|bz2|zst|zstd|lz4|snappy|br))+$", re.IGNORECASE)
+
+_SHOWN = {"\t": r"CDATA[\t]", "\x01": r"CDATA[\u0001]"}
+_VALUE = re.compile(rf"\s*(?:{VALUE})\s*", re.ASCII)
 
 # CSV as Arcion writes it: where its records are, and their fields. A field that starts with a quote ends with the
 # next quote that is not escaped, and may hold line ends and delimiters in between; in all other fields quotes and
@@ -88,16 +102,57 @@ def find_layout(head: bytes, whole: bool, options: ArcionCsvOptions) -> CsvLayou
     rows, cut = _spans(head, plain, not whole, mark)
     start, end = rows[0] if rows else (mark, mark)
     following = rows[1][0] if len(rows) > 1 else cut
-    names = _columns(head[start:end], plain, options.mode)
+    header = head[start:end]
+    names = _columns(header, plain, options.mode)
+    known = {tuple(map(str.casefold, columns)) for _, columns in options.columns}
+    is_known = tuple(map(str.casefold, names or ())) in known
     if not options.include_header:
-        known = {tuple(map(str.casefold, columns)) for _, columns in options.columns}
         problem = Diagnostic("GG311", "the first row has the names of the columns", help="set `includeHeader=true`")
-        return replace(plain, skipped=mark, problem=problem if tuple(map(str.casefold, names or ())) in known else None)
-    if names is not None:
+        return replace(plain, skipped=mark, problem=problem if is_known else None)
+    if is_known:
         return replace(plain, names=names, skipped=following)
     help = "correct the header, or `mode`, `delimiter`, `quote` and `escape` with `--input-option`"
     problem = Diagnostic("GG311", "the header of the file does not name the columns", help=help)
+    mark_of_others = _other_delimiter(header, plain)
+    if mark_of_others is not None:
+        shown = _SHOWN.get(mark_of_others, mark_of_others)
+        message = f"the header of the file has `{visible(mark_of_others)}` more often than the delimiter"
+        help = f"set `delimiter={shown}` with `--input-option`; if it is in names, put these in quotes"
+        problem = Diagnostic("GG311", message, help=help)
+    elif names is not None and _has_values(header, head[slice(*rows[1])] if len(rows) > 1 else b"", plain, options):
+        message = "the header of the file has a number, a time or a NULL in place of a name"
+        help = "without a header, set `columns` and not `includeHeader`; if it is in names, put these in quotes"
+        problem = Diagnostic("GG311", message, help=help)
+    elif names is not None:
+        return replace(plain, names=names, skipped=following)
     return replace(plain, skipped=following, problem=problem)
+
+
+def _other_delimiter(header: bytes, layout: CsvLayout) -> str | None:
+    """Return what other files have between fields, if a header without quotes has more of it than of the delimiter."""
+    counts = {mark: header.count(mark.encode()) for mark in DELIMITERS}
+    most = max(counts, key=counts.__getitem__)
+    is_quoted = layout.quote.encode() in header
+    return None if is_quoted or counts[most] <= header.count(layout.delimiter) else most
+
+
+def _has_values(header: bytes, row: bytes, layout: CsvLayout, options: ArcionCsvOptions) -> bool:
+    """Return whether a first row has values and not names. Quotes make a name of a number, unless the next row has
+    quotes around all fields, too."""
+    quotes, texts = _with_quotes(header, layout)
+    is_style = len(quotes) > 1 and all(quotes) and all(_with_quotes(row, layout)[0])
+    return any(
+        (is_style or not quoted) and (_VALUE.fullmatch(text) or (text == options.null_literal and not quoted))
+        for quoted, text in zip(quotes, texts, strict=True)
+    )
+
+
+def _with_quotes(row: bytes, layout: CsvLayout) -> tuple[list[bool], list[str]]:
+    """Return which fields of a row are in quotes, and their texts."""
+    fields = _field(layout.delimiter.decode(), layout.quote, layout.backslash).findall(row.decode("utf-8", "replace"))
+    if len(fields) > 1 and not fields[-2][-1]:
+        fields.pop()  # nothing, found once more behind the last field
+    return [bool(quote) for quote, _, _, _ in fields], [body or plain for _, body, plain, _ in fields]
 
 
 def _columns(header: bytes, layout: CsvLayout, mode: str) -> tuple[str, ...] | None:
@@ -149,15 +204,16 @@ def _spans(data: bytes, layout: CsvLayout, more: bool, place: int = 0) -> tuple[
 
 
 def fields_of(record: str, layout: CsvLayout, null: str | None) -> list[str | None] | None:
-    """The fields of a record, None for one that is `null` without quotes; None if one does not end with its closing
-    quote."""
+    """The fields of a record, None for one that is nothing or `null` without quotes, and NULL can be there; None if one
+    does not end with its closing quote."""
     fields = _field(layout.delimiter.decode(), layout.quote, layout.backslash).findall(record)
     if len(fields) > 1 and not fields[-2][-1]:
         fields.pop()  # nothing, found once more behind the last field
     quoted = sum(1 for quote, _, _, _ in fields if quote)
     if len("".join(chain.from_iterable(fields))) + quoted != len(record):
         return None
-    return [(_plain(body, layout) if quote else None if plain == null else plain) for quote, body, plain, _ in fields]
+    nulls = () if null is None else ("", null)
+    return [(_plain(body, layout) if quote else None if plain in nulls else plain) for quote, body, plain, _ in fields]
 
 
 def _plain(body: str, layout: CsvLayout) -> str:

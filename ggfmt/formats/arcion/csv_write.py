@@ -1,7 +1,8 @@
 """Arcion's CSV, written.
 
-A field has quotes if it is empty, holds a delimiter, quote or line end, or would be taken for NULL. A header has the
-name of each column three times, with `_NEW_VAL`, `_OLD_VAL` and `_EXISTS_VAL` after it; in a snapshot once.
+A field has quotes if it is empty, holds a delimiter, quote or line end, or would be taken for NULL. A name has quotes
+also if it holds a delimiter of other files, or would be taken for a number or a time. A header has the name of each
+column three times, with `_NEW_VAL`, `_OLD_VAL` and `_EXISTS_VAL` after it; in a snapshot once.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from ggfmt.columnar.metadata import Clock
 from ggfmt.columnar.pieces import Piece, join
 from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.writing import TextFraming, WriteSupport
-from ggfmt.formats.arcion import BACKSLASH, LAST_FIELDS, SNAPSHOT, VALUE_SUFFIXES, ArcionCsvOptions
+from ggfmt.formats.arcion import BACKSLASH, DELIMITERS, LAST_FIELDS, SNAPSHOT, VALUE, VALUE_SUFFIXES, ArcionCsvOptions
 from ggfmt.formats.arcion.changes import states, values_of
 from ggfmt.formats.arcion.cursor import count_texts, cursor_texts
 from ggfmt.formats.records.formatter import DialectFormatter
@@ -25,14 +26,15 @@ from ggfmt.model.table import TableDef
 
 
 class _Fields:
-    def __init__(self, options: ArcionCsvOptions) -> None:
+    def __init__(self, options: ArcionCsvOptions, more: str = "^$") -> None:
+        """`more`: an expression of texts that need quotes, too."""
         self._null = options.null_literal
         self._quote = options.quote
         self._escapes = [("\\", "\\\\")] if options.escape == BACKSLASH else []
         self._escapes.append((self._quote, f"\\{self._quote}" if self._escapes else self._quote * 2))
         special = "".join(f"\\x{{{ord(character):x}}}" for character in f"{options.delimiter}{self._quote}\r\n\ufeff")
         # A byte order mark would be lost at the start of a file.
-        self._needs = rf"[{special}]|^{re.escape(self._null)}$|^$"
+        self._needs = rf"[{special}]|^{re.escape(self._null)}$|^$|{more}"
 
     def of(self, texts: pa.StringArray) -> pa.StringArray:
         """Texts as fields, NULL as the word for it."""
@@ -85,7 +87,8 @@ class _CsvFraming(TextFraming):
         super().__init__("UTF-8")
         assert table is not None, "a file has the rows of one table"
         if options.include_header:
-            names = non_null_values(_Fields(options).of(pa.array(_names(table, options), pa.string())))
+            odd = rf"[{DELIMITERS}]|^\s*(?:{VALUE})\s*$"  # a reader would doubt that they are names
+            names = non_null_values(_Fields(options, odd).of(pa.array(_names(table, options), pa.string())))
             self.header = (options.delimiter.join(names) + "\n").encode()
 
 

@@ -41,7 +41,7 @@ from pyiceberg.types import (
     TimeType,
 )
 
-from ggfmt.commit.names import lake_directory
+from ggfmt.commit.names import EMBEDDED_CATALOG, lake_directory
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, without_credentials
 from ggfmt.location import Location
@@ -69,7 +69,6 @@ _TYPES: dict[pa.DataType, PrimitiveType] = {
 }
 _FIELD_ID = b"PARQUET:field_id"
 _MODE = "write.merge.mode"  # a property of tables: `merge-on-read` keeps files that lose few rows
-EMBEDDED = "_catalog.db"  # the catalog of an output without another one: no table has this name
 
 
 class IcebergTables:
@@ -93,7 +92,7 @@ class IcebergTables:
 
             Store(self._root).make_directory("")
             path = self._root.inner
-            return SqlCatalog("default", uri=f"sqlite:///{path}/{EMBEDDED}", warehouse=f"file://{path}")
+            return SqlCatalog("default", uri=f"sqlite:///{path}/{EMBEDDED_CATALOG}", warehouse=f"file://{path}")
         except UsageError:
             raise
         except Exception as error:  # libraries of catalogs raise errors of their own

@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt import signals
-from ggfmt.commit.commit import CommitPart, write_error
-from ggfmt.commit.directory import existing_output_error
+from ggfmt.commit.commit import CommitPart, write_error, write_errors_stop
+from ggfmt.commit.directory import existing_output_error, refuse_foreign
 from ggfmt.commit.journal import ROUND
 from ggfmt.commit.names import counted
 from ggfmt.commit.records import (
@@ -111,6 +111,9 @@ class LakeTarget(RowTarget):
         if mode == "append":
             self.previous = self._previous(self._before)
             return
+        if mode == "error":
+            with write_errors_stop(self.output.root):
+                refuse_foreign(self.output)
         if self._before and mode == "error":
             help = "use `--mode overwrite`, or choose another output directory"
             raise existing_output_error(self.output.store, "the output already has tables", MANIFEST, help)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import chain
 from operator import or_
@@ -13,9 +13,10 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, SplitBoundaryError
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
+from ggfmt.reading.account import take_counts
 from ggfmt.reading.files import InputFile
 from ggfmt.reading.progress import JOINING, READING, ProgressTracker
-from ggfmt.reading.recognition import other_format, reader_of
+from ggfmt.reading.recognition import explained, reader_of
 from ggfmt.reading.rejects import in_input_order
 from ggfmt.reading.runner import Runner, warn_of_missing_kernels
 from ggfmt.reading.splits import Split, SplitReader
@@ -74,8 +75,7 @@ class _Task:
             assert source.input is not None
             self.outcome.crossed = source.input.index
         self.outcome.steps = self.sink.watch.seconds
-        self.outcome.others, self.outcome.members = self.reader.others, self.reader.members
-        self.outcome.remarks, self.outcome.skipped = self.reader.remarks, source.skipped
+        take_counts(self.outcome, self.reader, source.skipped)
         return self.outcome
 
     def _handle(self, events: Iterator[Event]) -> None:
@@ -96,17 +96,7 @@ class _Task:
         if not self.unexplained:
             return diagnostic
         self.unexplained -= 1
-        found = other_format(reject.record, self.job.input_format)
-        if found is None:
-            return diagnostic
-        name, reason = found
-        help = f"this record has the format `{name}`: {reason}; ggfmt reads the input as `{self.job.input_format}`"
-        if self.job.reason:
-            help += f": {self.job.reason}"
-        return replace(
-            diagnostic,
-            help=f"{help}; put the records of each format into separate files, and read each format in a separate run",
-        )
+        return explained(reject, self.job.input_format, self.job.reason)
 
     def _locate(self, ordinal: int) -> tuple[bytes, dict[str, object]]:
         chunk, start, end = self.reader.locate(ordinal)

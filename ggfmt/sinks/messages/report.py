@@ -23,6 +23,7 @@ from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.model.change import OP_TYPES, OpType
 from ggfmt.model.table import TableDef
+from ggfmt.reading import account
 from ggfmt.reading.progress import FORMATTING, READING, WRITING, added
 from ggfmt.reading.tasks import RecordCounts
 from ggfmt.sinks.messages.pipeline import HandlerOutput
@@ -130,8 +131,7 @@ def _text(lines: Sequence[str]) -> str:
 
 def warnings(totals: Totals) -> Iterator[str]:
     """Yield a warning for each table or column; losses of whole operations have none, as options determine them."""
-    for remark, count in sorted(totals.remarks.items(), key=lambda item: (item[0].table, item[0].code, item[0].detail)):
-        yield visible(f"[{remark.code}] table {remark.table}: {counted(count, 'operation')} {remark.detail}")
+    yield from account.remarks(totals)
     for name, handler in totals.handlers.items():
         for note, count in _ordered(handler.notes):
             if not note.field:
@@ -243,23 +243,11 @@ def summary(totals: Totals, roots: Sequence[Location], whole: bool = False) -> s
         f"({totals.input_bytes:,} bytes)",
         f"  in {totals.seconds:.1f} s{rate}",
     ]
-    others, skipped, members = (sorted(counts.items()) for counts in (totals.others, totals.skipped, totals.members))
     is_streamed = any(handler.streamed for handler in totals.handlers.values())
     sections = [
         _Section(head),
         _tables(totals),
-        _Section(
-            [f"  not operations: {counted(count, f'{name} record')}" for name, count in others],
-            f"  not operations: {counted(totals.others.total(), 'record')}",
-        ),
-        _Section(
-            [f"  not selected: {name}, {counted(count, 'record')}" for name, count in skipped],
-            f"  not selected: {counted(len(skipped), 'table')}, {counted(totals.skipped.total(), 'record')}",
-        ),
-        _Section(
-            [f"  unknown member `{name}` left out of {counted(count, 'operation')}" for name, count in members],
-            f"  {counted(len(members), 'unknown member')} left out, {totals.members.total():,} times",
-        ),
+        *(_Section([f"  {line}" for line in lines], f"  {short}") for lines, short in account.sections(totals)),
         _handlers(totals),
         _Section(
             [] if is_streamed else [f"  committed to {root.shown}" for root in roots],

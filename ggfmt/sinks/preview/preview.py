@@ -23,13 +23,15 @@ from ggfmt.formats import FORMATS
 from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, SplitBoundaryError
 from ggfmt.model.change import ChangeBatch
 from ggfmt.options.value_types import Replacements
+from ggfmt.reading.account import log_account, take_counts
 from ggfmt.reading.files import read_errors_stop
 from ggfmt.reading.masks import check_masks
-from ggfmt.reading.recognition import reader_of
+from ggfmt.reading.recognition import explained, reader_of
 from ggfmt.reading.runner import InProcess
 from ggfmt.reading.scan import Scan, ScanRequest, missing_table
 from ggfmt.reading.splits import ReadJob, Split, SplitReader
 from ggfmt.reading.standard_input import check_standard_input
+from ggfmt.reading.tasks import RecordCounts
 from ggfmt.reading.topics import SpooledInputs
 from ggfmt.sinks.messages.pipeline import HandlerSettings
 from ggfmt.sinks.preview.handler import FirstRejects, HandlerPreview, PreviewHandler
@@ -50,12 +52,14 @@ class PreviewSettings(ScanRequest):
 
 @dataclass(frozen=True)
 class Preview:
-    """A preview. `strays`: the first unreadable records of no shown table. `whole`: all inputs were read."""
+    """A preview. `strays`: the first unreadable records of no shown table. `whole`: all inputs were read. `counts`:
+    what was read and is in no message."""
 
     handlers: tuple[HandlerPreview, ...]
     strays: tuple[Diagnostic, ...] = ()
     more_strays: int = 0
     whole: bool = True
+    counts: RecordCounts = field(default_factory=RecordCounts)
 
     @property
     def rejected(self) -> bool:
@@ -86,6 +90,7 @@ def _preview(settings: PreviewSettings, scan: Scan) -> Preview:
     result = shown.preview(window.has_everything)
     for warning in shown.warnings():
         log.warning("%s", warning)
+    log_account(shown.counts, level=logging.DEBUG if result.handlers and result.handlers[0].tables else logging.INFO)
     discovers = FORMATS[job.input_format].read_support.by(job.source).discovery is not None
     if job.settled and not window.has_everything and discovers:
         log.info(
@@ -134,8 +139,10 @@ class _PreviewPass:
         self.crossed: int | None = None
         self.stopped = self.scattered = False
         self.operations: Counter[tuple[str, str]] = Counter()
+        self.counts = RecordCounts()
         self._selection = settings.selection
         self._settled = job.settled
+        self._format = job.input_format, job.reason
         self._replacer = Replacer(settings.replacements) if settings.replacements else None
         self._operations: dict[str, int] = {}
         self._first: dict[str, int] = {}
@@ -153,6 +160,7 @@ class _PreviewPass:
         try:
             for events in source:
                 self._take(events)
+            take_counts(self.counts, self.reader, source.skipped)
         except SplitBoundaryError:
             assert source.input is not None
             self.crossed = source.input.index
@@ -169,7 +177,8 @@ class _PreviewPass:
                 raise _DiscoveryRequired
             elif isinstance(event, Reject):
                 rejects = self._unread.setdefault(event.diagnostic.span.table, FirstRejects())
-                rejects.add(event.ordinal, event.diagnostic)
+                why = event.diagnostic if rejects.full else explained(event, *self._format)
+                rejects.add(event.ordinal, why)
 
     def preview(self, whole: bool) -> Preview:
         unread: dict[str, FirstRejects] = {}
@@ -180,13 +189,15 @@ class _PreviewPass:
                 unread[written] = rejects
             elif source is None or self._selection.selects(source):
                 strays += rejects
+            else:
+                self.counts.skipped[source] += rejects.count
         if self._selection.tables and not self._operations and not strays.count:
             names = list(dict.fromkeys(self.names.values()))
             raise UsageError(*(missing_table("--table", pattern, names) for pattern in self._selection.tables))
         met = {name: self._operations[name] for name in sorted(self._operations, key=self._first.__getitem__)}
         handlers = tuple(handler.preview(met, unread) for handler in self.handlers)
         first = tuple(diagnostic for _, diagnostic in strays.first)
-        return Preview(handlers, first, strays.count - len(first), whole)
+        return Preview(handlers, first, strays.count - len(first), whole, self.counts)
 
     def warnings(self) -> Iterator[str]:
         losing = [handler for handler in self.handlers if handler.notes or handler.lost_characters]
@@ -206,6 +217,7 @@ class _PreviewPass:
                 unusable = error.diagnostic
         name = self.names[source] = batch.table.full_name
         if not self._selection.selects(source, name):
+            self.counts.skipped[source] += len(batch)
             return
         self._operations[name] = self._operations.get(name, 0) + len(batch)
         self._first[name] = min(self._first.get(name, first := batch.ordinal[0].as_py()), first)

@@ -24,7 +24,7 @@ from ggfmt.formats.api.format import Context, Projection, WriterSettings
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.arcion import FieldDelimiter, NullWord, csv_read
 from ggfmt.java.text import InvalidValueError
-from ggfmt.model.table import Catalog
+from ggfmt.model.table import Catalog, Column, TableDef
 from ggfmt.options.spec import Options
 
 AT = "2022-07-11 05:21:43.000000"
@@ -304,8 +304,10 @@ def rows(data: bytes, **options: str) -> list[Any]:
         (b"1,2\r\n3,4\r", {}, [("1", "2"), ("3", "4\r")]),
         (b'1,"a\nb"', {}, [("1", "a\nb")]),
         (b'NULL,"NULL"\n', {}, [(None, "NULL")]),
-        (b'"",\n', {}, [("", "")]),
+        (b'"",\n', {}, [("", None)]),
         (b'"",\n', {"nullLiteral": "CDATA[]"}, [("", None)]),
+        (b',NULL\n,"NULL"\n', {"nullLiteral": "CDATA[]"}, [(None, "NULL"), (None, "NULL")]),
+        (b"''|\n|x\n", {"quote": "'", "delimiter": "|"}, [("", None), (None, "x")]),
         (b'a"b,""""\n', {}, [('a"b', '"')]),
         (b'a\\b,"c\\d"\n', {}, [("a\\b", "c\\d")]),
         (b'a\\b,"c\\"\\\\\\d"\n', {"escape": "backslash"}, [("a\\b", 'c"\\\\d')]),
@@ -344,6 +346,82 @@ def test_a_header_that_names_no_columns_is_the_reason_of_every_record(header: by
     source = told("arcion_csv", tableName="T", includeHeader="true", **options)
     found = read("arcion_csv", header + b"\n1,2\n3,4\n", source)
     assert found.reasons == ["GG311 the header of the file does not name the columns"] * 2
+
+
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize("given", [",", ";", "|", "CDATA[\t]", "CDATA[\x01]"])
+@pytest.mark.parametrize("mark", [",", ";", "|", "\t", "\x01"])
+@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"])
+def test_a_header_with_another_delimiter_names_the_option(start: bytes, mark: str, given: str, native: bool) -> None:
+    data = start + mark.join(("id", "name", "city")).encode() + b"\n" + mark.join(("1", "Ann", "")).encode() + b"\n"
+    source = told("arcion_csv", tableName="T", mode="snapshot", includeHeader="true", delimiter=given)
+    with nullcontext() if native else without_kernels():
+        found = read("arcion_csv", data, source)
+    if given.removeprefix("CDATA[").removesuffix("]") == mark:
+        assert [item.after for item in found.plain] == [{"id": "1", "name": "Ann", "city": None}]
+        return
+    (reject,) = found.rejects
+    assert found.plain == [] and "more often than the delimiter" in found.reasons[0]
+    assert (reject.diagnostic.help or "").startswith("set `delimiter=")
+
+
+def test_a_header_with_another_delimiter_may_have_the_given_one_too() -> None:
+    source = told("arcion_csv", tableName="T", mode="snapshot", includeHeader="true")
+    found = read("arcion_csv", b"id;name;price, EUR\n1;Ann;2,50\n", source)
+    assert found.reasons == ["GG311 the header of the file has `;` more often than the delimiter"]
+
+
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize(
+    ("header", "row", "values"),
+    [
+        (b"note", b"a;b|c\td", {"note": "a;b|c\td"}),
+        (b"note", b"", {"note": None}),
+        (b"note", b'""', {"note": ""}),
+        (b'"a;b"', b"1;2", {"a;b": "1;2"}),
+        (b'"a,b",c', b"1,", {"a,b": "1", "c": None}),
+        (b"a;b,c", b"1,2", {"a;b": "1", "c": "2"}),
+        (b"n1,2nd,v1.0,x-1", b"1,2,3,4", {"n1": "1", "2nd": "2", "v1.0": "3", "x-1": "4"}),
+    ],
+)
+def test_names_that_are_odd_are_names(header: bytes, row: bytes, values: dict[str, Any], native: bool) -> None:
+    source = told("arcion_csv", tableName="T", mode="snapshot", includeHeader="true")
+    with nullcontext() if native else without_kernels():
+        assert [item.after for item in read("arcion_csv", header + b"\n" + row + b"\n", source).plain] == [values]
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        *(b"1,Ann", b'1,"Ann"', b"Ann,-3.50", b"Ann,1e9", b"Ann,2026-01-31", b"Ann,2026-01-31 18:30:51.5"),
+        *(b"Ann,31.01.2026", b"Ann,1/31/2026", b"Ann,18:30", b"Ann,NULL", b"2019,2020"),
+    ],
+)
+def test_values_are_no_names(first: bytes) -> None:
+    """Unless they are in quotes, and the next row is not, or the option `columns` has them."""
+    told_more = {"tableName": "T", "mode": "snapshot", "includeHeader": "true"}
+    found = read("arcion_csv", first + b"\n2,Bob\n", told("arcion_csv", **told_more))
+    assert found.reasons == ["GG311 the header of the file has a number, a time or a NULL in place of a name"]
+    names = first.decode().replace('"', "")
+    if b"NULL" not in first:
+        (item,) = read("arcion_csv", first + b"\n2,Bob\n", told("arcion_csv", **told_more, columns=f"T={names}")).plain
+        assert [*(item.after or {}).values()] == ["2", "Bob"]
+    quoted = b",".join(b'"%s"' % name for name in names.encode().split(b","))
+    (item,) = read("arcion_csv", quoted + b"\n2,Bob\n", told("arcion_csv", **told_more)).plain
+    assert item.after == dict(zip(names.split(","), ("2", "Bob"), strict=True))
+    every = read("arcion_csv", quoted + b'\n"2","Bob"\n', told("arcion_csv", **told_more))
+    assert len(every.plain) == (names == "Ann,NULL")
+
+
+@pytest.mark.parametrize("name", ["a;b", "a|b", "1", "2026-01-31", "a\tb", "NULL", "1.5"])
+@pytest.mark.parametrize("quote", ['"', "'"])
+def test_names_that_a_reader_would_doubt_are_in_quotes(name: str, quote: str) -> None:
+    given = {"mode": "snapshot", "includeHeader": "true", "quote": quote}
+    table = TableDef("T", (Column(name), Column("b")))
+    header = FORMATS["arcion_csv"].write_support.framing(table, _options(given, "arcion_csv"), Context()).header
+    assert header.startswith(f"{quote}{name}{quote},b".encode())
+    (item,) = read("arcion_csv", header + b"x,NULL\n", told("arcion_csv", tableName="T", **given)).plain
+    assert item.after == {name: "x", "b": None}
 
 
 @pytest.mark.parametrize(
