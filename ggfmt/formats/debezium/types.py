@@ -234,7 +234,7 @@ class TableColumn(msgspec.Struct, gc=False):
     optional: bool = True
 
 
-# Dialects by connector in which the names of floats tell more than their numbers: `REAL` and Oracle's `FLOAT`
+# Dialects by connector whose names of floats are more exact than the numbers: `REAL`, and `FLOAT` of Oracle
 _DIALECTS = {b'"mysql"': "mysql", b'"mariadb"': "mysql", b'"oracle"': "oracle"}
 
 
