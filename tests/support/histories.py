@@ -150,11 +150,11 @@ class _Telling:
                 self.rows[key] = self._row(key, shape.columns)
 
     def _key(self, place: int) -> Key:
-        """Texts are odd where the number of the story keeps them apart."""
+        """Texts are odd where the number of the story keeps them apart. NULL is no key."""
         if not self._shape.key:
             return (str(place),)
-        text = f"{self._number}-{place}" if "S" not in self._shape.key else (None, *ODD_TEXTS)[place % 17]
-        found = {"S": str(self._number), "K": text, "L": self._random.choice((None, "x"))}
+        text = f"{self._number}-{place}" if "S" not in self._shape.key else ("key", *ODD_TEXTS)[place % 17]
+        found = {"S": str(self._number), "K": text, "L": self._random.choice(("y", "x"))}
         return tuple(found[name] for name in self._shape.key)
 
     def _row(self, key: Key, columns: Sequence[str]) -> Row:

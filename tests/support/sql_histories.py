@@ -24,7 +24,7 @@ from rows_oracle import UNAVAILABLE, Change, Image, Value, key_of
 
 START = 1_600_000_000  # seconds since 1970: the time of the commit of transaction 0
 PLACEHOLDER = "__debezium_unavailable_value"
-ODD_KEYS = (None, "", " ", "a", "A", "NULL", "0", "00", "é")
+ODD_KEYS = ("n", "", " ", "a", "A", "NULL", "0", "00", "é")
 VALUES = ("x", "y", "z", "", None)
 LARGE = ("L1", "L2", "L3")
 FORMS = ("full", "compressed", "compressed, old key alone", "split, keys alone", "debezium", "debezium, keys alone")
@@ -155,7 +155,7 @@ class _Database:
         if name == "id":
             return self._random.choice(ODD_KEYS) if self._text_keys else self._random.randrange(1, 7)
         if name == "part":
-            return self._random.choice(["p", "q", "", None])
+            return self._random.choice(["p", "q", "", "r"])
         return self._random.choice(LARGE if name == "big" else VALUES)
 
     def statement(self) -> tuple[str, set[int]] | None:
