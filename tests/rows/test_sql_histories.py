@@ -31,6 +31,7 @@ def test_rows_versions_and_changes_are_those_of_sqlite(seed: int, histories: int
 def test_rows_are_those_of_sqlite_or_unresolved_where_key_updates_are_in_two_files(histories: int) -> None:
     report = prove_halves(GgfmtEngine("none", 1, knows_start=True), range(histories), 1, tables=40)
     assert not report.is_wrong, "\n".join(report.lines(show=False))
+    assert {word for _, word, _ in report.counts} <= {"right", "unresolved"}  # nor is a row guessed or lost
     assert report.counts["halves", "right", ""] > histories * 0.5
 
 
