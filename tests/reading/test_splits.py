@@ -379,7 +379,7 @@ def test_so_a_run_in_any_order_of_tasks_ends_well(tmp_path: Path) -> None:
     source = tmp_path / "in.json"
     source.write_bytes(one(1) + b"\n" + pretty(2) + b"\n" + one(3) + b"\n")
     runner = Backwards()
-    definitions = {"GG.T": TableDef("GG.T", (Column("ID"),))}
+    definitions = {"GG.T": TableDef("GG.T", (Column("ID"),), ())}
     result = run_ggfmt(
         [source],
         tmp_path / "out",
