@@ -17,14 +17,14 @@ from datetime import datetime, timezone
 from typing import Any, Generic, TypeVar
 
 from ggfmt import signals
-from ggfmt.commit.commit import CommitPart, Participant, check_directories, lock_all, write_error
+from ggfmt.commit.commit import CommitPart, Participant, check_directories, lock_all, write_error, write_errors_stop
 from ggfmt.commit.names import counted, stamp
 from ggfmt.commit.records import is_committed
 from ggfmt.commit.store import FAILURES
 from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, Span
 from ggfmt.java.text import visible
 from ggfmt.kafka.address import is_kafka
-from ggfmt.location import Location, reason
+from ggfmt.location import Location, reason, remedy
 from ggfmt.reading.checkpoint import Checkpoint, OutputTarget, open_checkpoint, warn_rejected_files_are_done
 from ggfmt.reading.files import InputFile, check_inputs_unchanged
 from ggfmt.reading.progress import COMMITTING, LISTING, STARTING, ProgressCallback, ProgressTracker, Stopwatch
@@ -156,17 +156,31 @@ class Sink(ABC, Generic[J, O, R]):
 
     def interrupted(self, run: Run) -> KeyboardInterrupt | CommittedWithErrors:
         what_happened = signals.interruption()
-        nothing = KeyboardInterrupt(f"{what_happened}; nothing was committed")
-        if not run.decides:
-            return nothing
+        return self._after_commit(run, "GG550", what_happened) or KeyboardInterrupt(
+            f"{what_happened}; nothing was committed"
+        )
+
+    def failed(self, run: Run, error: OSError) -> Abend | CommittedWithErrors:
+        """Return the error for a file of ggfmt's own that failed; of inputs and outputs, most errors have a place."""
+        what_happened = f"a file cannot be read or written: {reason(error)}"
+        problem = self._after_commit(run, "GG506", what_happened)
+        if problem is not None:
+            return problem
+        place = str(error.filename or "") or self.shown
+        return Abend(Diagnostic("GG506", what_happened, Span(file=place), remedy(error, "choose another directory")))
+
+    def _after_commit(self, run: Run, code: str, what_happened: str) -> CommittedWithErrors | None:
+        """Return the error of a run that is committed, or may be; None if nothing was committed in a directory."""
+        if not run.decides or not self.outputs:
+            return None
         message, help = f"{what_happened}, but the run is committed", "do not repeat the run: the output is complete"
         try:
             if not is_committed(self.outputs[0].store, run.id):
-                return nothing
+                return None
         except (Abend, *FAILURES) as error:
             message = f"{what_happened}, and ggfmt does not know whether the run is committed: {reason(error)}"
             help = "run `ggfmt verify` on the output directory"
-        return CommittedWithErrors(Diagnostic("GG550", message, Span(file=self.outputs[0].root.shown), help))
+        return CommittedWithErrors(Diagnostic(code, message, Span(file=self.outputs[0].root.shown), help))
 
 
 def execute(
@@ -187,6 +201,10 @@ def execute(
         return result
     except KeyboardInterrupt:
         raise sink.interrupted(run) from None
+    except BrokenPipeError:  # the reader of the command has ended
+        raise
+    except OSError as error:
+        raise sink.failed(run, error) from None
 
 
 def _walk(run: Run, sink: Sink[J, O, R], start: Callable[[], AbstractContextManager[Runner]]) -> R:
@@ -251,7 +269,8 @@ def prepare(run: Run, sink: Sink[J, O, R], held: ExitStack, dry: bool = False) -
         spooled.marks = run.checkpoint.marks
     files = request.list(spooled)
     if run.checkpoint is not None:
-        chosen = run.checkpoint.choose(files, request.settle, sink.unfinished)
+        with write_errors_stop(run.checkpoint.root, run.checkpoint.what):
+            chosen = run.checkpoint.choose(files, request.settle, sink.unfinished)
         files, run.idle = chosen.files, None if chosen.files else str(chosen)
     run.scan = scan = Scan(request, files)
     scan.may_lack |= run.checkpoint is not None and run.checkpoint.last_run is not None
@@ -274,5 +293,7 @@ def open_outputs(run: Run, sink: Sink[J, O, R], held: ExitStack, dry: bool = Fal
     else:
         lock_all(participants, run.id, held)
     if run.checkpoint is not None:
-        run.mode = run.checkpoint.bind(sink.targets, sink.outputs, asked.mode)
-    sink.open(run)
+        with write_errors_stop(run.checkpoint.root, run.checkpoint.what):
+            run.mode = run.checkpoint.bind(sink.targets, sink.outputs, asked.mode)
+    with write_errors_stop(sink.root):
+        sink.open(run)

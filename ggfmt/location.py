@@ -9,8 +9,10 @@ import errno
 import os
 import posixpath
 import re
+import stat
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -58,7 +60,8 @@ ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 _KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE")
 _PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
-_ENVIRONMENT = (*ENDPOINTS, *REGIONS, *_KEYS)
+AZURE_KEY = "AZURE_STORAGE_KEY"  # of the account, as other tools of Azure call it
+_ENVIRONMENT = (*ENDPOINTS, *REGIONS, *_KEYS, AZURE_KEY)
 _NOT_IN_URIS = re.compile(r"""[%?#\s\[\]{}<>"\\^`|]""")
 _S3_SWITCHES = ("allow_bucket_creation", "allow_bucket_deletion", "allow_delayed_open", "force_virtual_addressing")
 _S3_OPTIONS = ("region", "scheme", "endpoint_override", "tls_ca_file_path", *_S3_SWITCHES)
@@ -342,6 +345,8 @@ def _opened(family: str, root: str, environment: tuple[str | None, ...]) -> tupl
             azure = family.startswith("abfs")
             if not _behind_proxy() if azure else ":" in host:  # a name without a port may be one of Hadoop's own
                 _reach(root, _address(host, host, 443))
+        if family.startswith("abfs") and (key := unquote(credentials(root)[1]) or os.environ.get(AZURE_KEY)):
+            return _azure(root, key)
         fs, inner = pafs.FileSystem.from_uri(root)
         return fs, inner
     except StoreError:
@@ -414,6 +419,24 @@ def _s3(root: str) -> tuple[pafs.FileSystem, str]:
     return fs, bucket
 
 
+def _azure(root: str, key: str) -> tuple[pafs.FileSystem, str]:
+    """Open a store of Azure with the key of its account, which Arrow does not take from a URI."""
+    user, host, options = credentials(root)[0] or _authority(root).partition("@")[0], _authority(root), _options(root)
+    host = host.rpartition("@")[2]
+    unknown = [name for name in options if name != "enable_tls"]
+    if unknown:
+        raise StoreError(f"with a key, an Azure URI has no option `{unknown[0]}`", "the only option is `enable_tls`")
+    scheme = "http" if options.get("enable_tls") == "false" else "https"
+    named: dict[str, Any] = {"blob_storage_scheme": scheme, "dfs_storage_scheme": scheme}
+    account, _, domain = host.partition(".")
+    if domain.endswith("core.windows.net"):
+        container = user if "@" in _authority(root) else ""
+    else:  # an emulator, such as Azurite, or `ACCOUNT@CONTAINER`
+        account, container = user, "" if ":" in host else host
+        named |= dict.fromkeys(("blob_storage_authority", "dfs_storage_authority"), host) if ":" in host else {}
+    return pafs.AzureFileSystem(account_name=account, account_key=key, **named), container
+
+
 def retried(read: Callable[[], T]) -> T:
     """Call `read`, and again where Arrow does not try again: the text of an error is longer than what it reads."""
     for attempt in range(_REQUEST_ATTEMPTS - 1):
@@ -453,14 +476,34 @@ def _silent(root: str, host: str, reason: str) -> StoreError:
     return StoreError(message, help if root.startswith("s3:") else "check the network and the address")
 
 
+def local_status(path: str, follow: bool = False) -> os.stat_result | None:
+    """Return the status of a local path, of a link itself unless `follow`; None if there is nothing. OSError if ggfmt
+    cannot find out: an error never says that nothing is there."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        return os.stat(path, follow_symlinks=follow)
+    return None
+
+
+def is_link(path: str) -> bool:
+    """Return whether a local path is a symbolic link; OSError as of `local_status`."""
+    status = local_status(path)
+    return status is not None and stat.S_ISLNK(status.st_mode)
+
+
+def is_directory(path: str) -> bool:
+    """Return whether a local path is, or leads to, a directory; OSError as of `local_status`."""
+    status = local_status(path, follow=True)
+    return status is not None and stat.S_ISDIR(status.st_mode)
+
+
 def write_problem(location: Location) -> OSError | None:
     """Return why ggfmt cannot write to a local directory, or make it."""
     if not location.is_local:
         return None
     path = os.path.abspath(location.inner)
-    while not os.path.lexists(path):
+    while local_status(path) is None:
         path = os.path.dirname(path)
-    if not os.path.isdir(path):
+    if not is_directory(path):
         return OSError(errno.ENOTDIR, f"`{path}` is not a directory")
     if hasattr(os, "statvfs") and os.statvfs(path).f_flag & os.ST_RDONLY:
         return OSError(errno.EROFS, f"`{path}` is on a read-only file system")

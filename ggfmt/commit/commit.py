@@ -39,7 +39,7 @@ from ggfmt.commit.store import FAILURES, Store, directories_above, parent
 from ggfmt.commit.versions import Switch
 from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, Span, UsageError
 from ggfmt.java.text import visible
-from ggfmt.location import Location, is_uri, reason, remedy, write_problem
+from ggfmt.location import Location, is_directory, is_uri, local_status, reason, remedy, write_problem
 
 MODES = {
     "error": "stop if the output directory already holds output",
@@ -299,6 +299,7 @@ def commit(run: str, parts: Sequence[CommitPart]) -> None:
     first = parts[0].participant
     try:
         _check_held(parts)
+        _check_targets(parts)
         _check_encoding(journal, stores)
         check_done(journal, stores, [part.participant.store.below(staging_of(run)) for part in parts])
         if journal.others:
@@ -402,7 +403,7 @@ def _interrupted(root: Location, why: str, what: str = "the commit was interrupt
 _TARGET_HELP = "nothing was committed; choose another output directory, or another schema directory"
 
 
-def check_targets(parts: Sequence[CommitPart]) -> None:
+def _check_targets(parts: Sequence[CommitPart]) -> None:
     """Check all final names before the run is decided: a name that fails later blocks the directory. Abend GG506 for
     the first name that is too long, used twice, or not free."""
     for part in parts:
@@ -411,7 +412,7 @@ def check_targets(parts: Sequence[CommitPart]) -> None:
         if store.local:
             # Files of messages never replace a file that the run does not list as replaced.
             messages = {move.target for move in part.moves if not move.replaces}.difference(part.deletes)
-            taken = next((name for name in sorted(messages) if os.path.lexists(store.inner(name))), None)
+            taken = next((name for name in sorted(messages) if local_status(store.inner(name))), None)
             if taken is not None:
                 raise _target_error(store, taken, "a file of this name exists, and the run would replace it")
         outside: dict[Location, list[str]] = {}
@@ -446,13 +447,13 @@ def _check_names(store: Store, targets: Sequence[str]) -> None:
         if problem is not None:
             raise _target_error(store, directory, f"a directory cannot be written: {problem.strerror}")
     for target in targets if store.local else ():
-        if os.path.isdir(store.inner(target)):
+        if is_directory(store.inner(target)):
             raise _target_error(store, target, "a directory has the name of an output file")
 
 
 def knows_no_case(store: Store) -> bool:
     """Return whether a disk takes names for one that differ in case only. The metadata directory has to exist."""
-    return os.path.lexists(store.inner(METADATA_DIRECTORY.upper()))
+    return local_status(store.inner(METADATA_DIRECTORY.upper())) is not None
 
 
 def _target_error(store: Store, name: str, message: str) -> Abend:

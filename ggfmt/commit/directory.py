@@ -15,6 +15,7 @@ from ggfmt.commit.records import MANIFEST, RUNS, records
 from ggfmt.commit.store import Store
 from ggfmt.commit.versions import present_version
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.location import is_directory, is_link, local_status
 
 _LOST = "lost+found"  # of a file system, in its first directory
 _NOT_OF_OTHERS = (METADATA_DIRECTORY, SUCCESS_FILE, EMBEDDED_CATALOG, _LOST)
@@ -36,7 +37,7 @@ class OutputDirectory(Participant):
 
     def _check(self, handlers: Sequence[str], mode: str) -> list[str]:
         for handler in handlers:
-            if self.store.local and os.path.islink(self.store.inner(handler)):
+            if self.store.is_link(handler):
                 raise existing_output_error(self.store, LINK_MESSAGE, handler, LINK_HELP)
             if self.store.exists(f"{handler}/{METADATA_DIRECTORY}"):
                 what = "the directory of the handler is a separate output directory"
@@ -70,7 +71,7 @@ class OutputDirectory(Participant):
 def check_listed(store: Store, present: Iterable[str], listed: Container[str]) -> None:
     """Raise UsageError GG501 for a file that ggfmt may not replace: a link, or a file that no manifest lists."""
     for name in present:
-        if store.local and os.path.islink(store.inner(name)):
+        if store.is_link(name):
             raise existing_output_error(store, LINK_MESSAGE, name, LINK_HELP)
         if name not in listed:
             help = "move the file away yourself, or choose another output directory"
@@ -137,12 +138,12 @@ def files_below(store: Store, directory: str) -> Iterator[str]:
 
 
 def _on_disk(store: Store, directory: str) -> Iterator[str]:
-    if not os.path.isdir(store.inner(directory)) or os.path.lexists(store.inner(directory, METADATA_DIRECTORY)):
+    if not is_directory(store.inner(directory)) or local_status(store.inner(directory, METADATA_DIRECTORY)):
         return
     for name in sorted(os.listdir(store.inner(directory))):
         path = f"{directory}/{name}"
         inner = store.inner(path)
-        if os.path.isdir(inner) and not os.path.islink(inner):
+        if is_directory(inner) and not is_link(inner):
             yield from _on_disk(store, path)
         else:
             yield path

@@ -165,7 +165,8 @@ class Lock:
         with suppress(OSError):
             if self.is_held():
                 os.unlink(self._path)
-        self._file.close()
+        with suppress(OSError):
+            self._file.close()
 
 
 class _RenewedLease:

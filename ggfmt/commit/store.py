@@ -25,7 +25,7 @@ import pyarrow.fs as pafs
 
 from ggfmt.commit.names import METADATA_DIRECTORY, SUCCESS_FILE, counted
 from ggfmt.java.text import visible
-from ggfmt.location import Location, StoreError, retried
+from ggfmt.location import Location, StoreError, is_link, retried
 
 BLOCK_BYTES = 4 << 20
 LINE_BUFFER_BYTES = 1 << 20
@@ -46,6 +46,7 @@ class Store:
         self.path = inner.rstrip("/")
         self.local = root.is_local
         self.renames = self.local or self.fs.type_name == "hdfs"
+        self._lists_directories = _lists_directories(self.fs)
 
     def inner(self, *names: str) -> str:
         return "/".join((self.path, *names)) if any(names) else self.path or "/"
@@ -79,6 +80,8 @@ class Store:
         return {start + path: info.size for path, info in files.items()}
 
     def names(self, directory: str) -> list[str]:
+        if not self._lists_directories:
+            return sorted({path.partition("/")[0] for path in entries_below(self.fs, self.inner(directory))[0]})
         selector = pafs.FileSelector(self.inner(directory), allow_not_found=True)
         return sorted(info.base_name for info in self.fs.get_file_info(selector))
 
@@ -197,8 +200,12 @@ class Store:
         self._delete_tree(name)
 
     def _delete_tree(self, name: str) -> None:
-        if self.fs.get_file_info(self.inner(name)).type == pafs.FileType.Directory:
+        if self.fs.get_file_info(self.inner(name)).type != pafs.FileType.Directory:
+            return
+        if self._lists_directories:
             self.fs.delete_dir(self.inner(name))
+        else:  # Arrow would end with an error, because the directory is no object
+            self.fs.delete_dir_contents(self.inner(name), missing_dir_ok=True)
 
     def remove_if_empty(self, name: str = "") -> None:
         if self.local:
@@ -218,11 +225,11 @@ class Store:
             for name in sorted(every, key=lambda name: (-name.count("/"), not name, name)):
                 self._sync(name)
 
+    def is_link(self, name: str) -> bool:
+        return self.local and is_link(self.inner(name))
+
     def link_target(self, name: str) -> str | None:
-        if self.local:
-            with suppress(OSError):
-                return os.readlink(self.inner(name))
-        return None
+        return os.readlink(self.inner(name)) if self.is_link(name) else None
 
     def make_link(self, name: str, target: str) -> None:
         """Make a symbolic link with the text `target`, in place of a link of that name."""
@@ -259,7 +266,7 @@ class Store:
         parts = list(filter(None, name.split("/")[:-1])) if self.local else []
         for count in range(1, len(parts) + 1):
             directory = "/".join(parts[:count])
-            if os.path.islink(self.inner(directory)):
+            if self.is_link(directory):
                 return directory
         return None
 
@@ -369,7 +376,14 @@ def entries_below(fs: pafs.FileSystem, top: str) -> tuple[dict[str, pafs.FileInf
                 message = f"two objects have the name `{visible(path)}`, one with a slash at the end"
                 raise StoreError(message, "rename one of the objects")
             files[path] = info
+    if not _lists_directories(fs):
+        directories |= {above for path in files for above in directories_above(path) if above}
     return files, directories
+
+
+def _lists_directories(fs: pafs.FileSystem) -> bool:
+    """Return whether Arrow lists directories that are no objects: in Google Cloud Storage, it lists objects alone."""
+    return str(fs.type_name) != "gcs"
 
 
 def check_parts(paths: Iterable[str], shown: Callable[[str], str] = str) -> None:

@@ -12,9 +12,10 @@ The modification time of a version is the time at which it was replaced. The fir
 
 from __future__ import annotations
 
+import errno
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -23,6 +24,7 @@ from ggfmt.commit.store import Store, parent
 
 VERSIONS = f"{METADATA_DIRECTORY}/versions"
 KEPT_SECONDS = 3600  # of a version that was replaced; `ggfmt docs consolidation` states it
+_NO_LINKS = {errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP}  # of disks without symbolic links
 _NUMBER = re.compile(r"-([0-9]+)\.")
 
 
@@ -62,16 +64,22 @@ def shown_path(path: str) -> str:
     return "/".join(filter(None, (name, below.partition("/")[2])))
 
 
-def has_links(store: Store, draft: str) -> bool:
-    """Return whether a directory has symbolic links that one rename replaces. `draft`: a free name to try one."""
+def has_links(store: Store, draft: str, names: Iterable[str] = ()) -> bool:
+    """Return whether a directory has symbolic links that one rename replaces: directories of these `names` show it, or
+    a trial with a free name, `draft`. OSError for another error than that the disk has no links."""
     if not store.local or os.name == "nt":
         return False
+    if any(present_version(store, name) is not None for name in names):
+        return True
+    store.make_directory(parent(draft))
+    store.delete_link(draft)
     try:
-        store.make_directory(parent(draft))
         store.make_link(draft, ".")
-        store.delete_link(draft)
-    except (OSError, NotImplementedError):
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
         return False
+    store.delete_link(draft)
     return True
 
 

@@ -14,7 +14,8 @@ from ggfmt.comparison.files import Columns
 from ggfmt.comparison.kinds import GEOMETRY, HSTORE, INTERVAL, JSON, NUMBER, TEXT, TIME_WITH_ZONE, UUID, array_of, bits
 from ggfmt.comparison.values import storage_type, stored, stored_type, with_infinite
 from ggfmt.database.postgresql import PostgreSQL, output_text
-from ggfmt.model.table import join_name, quoted_name
+from ggfmt.model.sql import POSTGRESQL, joined, sql
+from ggfmt.model.table import join_name
 
 # How a column is read: the type of its values in Arrow, and whether the server writes the values as text.
 _NATIVE: dict[str, pa.DataType] = {
@@ -68,7 +69,7 @@ class DatabaseTable:
         self.schema, self.key = schema, key
         self._database, self._name = database, name
         # A partitioned table has its rows in its partitions; those that inherit from another are tables of their own.
-        self._source = f"{'only ' if kind == 'r' else ''}{quoted_name(schema)}.{quoted_name(table)}"
+        self._source = sql("only {}" if kind == "r" else "{}", POSTGRESQL.identifier(schema, table))
         self._columns: dict[str, _Column] = {}
 
     def add(self, name: str, column: _Column) -> None:
@@ -81,11 +82,11 @@ class DatabaseTable:
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         columns = [self._columns[name] for name in names]
         selected = [
-            quoted_name(name) if column.is_native else output_text(quoted_name(name))
+            POSTGRESQL.identifier(name) if column.is_native else output_text(POSTGRESQL.identifier(name))
             for name, column in zip(names, columns, strict=True)
         ]
         schema = pa.schema([(f"{place}", storage_type(column.type)) for place, column in enumerate(columns)])
-        for batch in self._database.query(f"select {', '.join(selected)} from {self._source}", self._name):
+        for batch in self._database.query(sql("select {} from {}", joined(", ", selected), self._source), self._name):
             with self._database.errors(self._name):
                 arrays = [
                     with_infinite(stored(array, name).cast(field.type))

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from ggfmt.diagnostics.diagnostic import MASK, Abend, Diagnostic, Span, UsageError, without_credentials
 from ggfmt.diagnostics.packages import IMPORT_ERRORS, package_error
+from ggfmt.model.sql import Sql, sql
 from ggfmt.model.table import join_name
 from ggfmt.rowfiles.files import ColumnError
 
@@ -39,7 +40,7 @@ _SETTINGS = (
     "set local statement_timeout = 0",
     "set local row_security = off",  # a policy would hide rows: PostgreSQL reports an error instead
 )
-_COLUMNS = """
+_COLUMNS = sql("""
 select n.nspname, c.relname, c.relkind::text as kind, a.attname,
   base.typname, coalesce(element.typname, '') as element, b.modifier, pg_catalog.format_type(base.oid, -1) as cast,
   base.typcategory::text as category,
@@ -61,8 +62,8 @@ left join pg_catalog.pg_type element on element.oid = base.typelem and element.t
 where c.relkind in ('r', 'p') and not c.relispartition and n.nspname <> 'information_schema'
   and n.nspname !~ '^pg_'
 order by n.nspname, c.relname, a.attnum
-"""
-_KEYS = """
+""")
+_KEYS = sql("""
 select n.nspname, c.relname, a.attname
 from pg_catalog.pg_index i
 join pg_catalog.pg_class c on c.oid = i.indrelid
@@ -71,7 +72,7 @@ cross join lateral unnest(i.indkey::int2[]) with ordinality as k(attnum, place)
 join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum
 where i.indisprimary and k.place <= i.indnkeyatts
 order by n.nspname, c.relname, k.place
-"""
+""")
 
 
 def shown_url(url: str) -> str:
@@ -134,7 +135,7 @@ class CatalogColumn(NamedTuple):
     type: str | None
     element: str | None
     modifier: int | None
-    cast: str | None
+    cast: Sql | None
     category: str | None
     filled: str | None
     written: str | None
@@ -178,12 +179,12 @@ class PostgreSQL(DatabaseConnection):
             keys[name] = (*keys.get(name, ()), column)
         return keys
 
-    def query(self, sql: str, table: str | None = None) -> Iterator[pa.RecordBatch]:
+    def query(self, query: Sql, table: str | None = None) -> Iterator[pa.RecordBatch]:
         with self.errors(table):
             cursor = self._connection.cursor()
         try:
             with self.errors(table):
-                cursor.execute(sql)
+                cursor.execute(query)
                 reader = cursor.fetch_record_batch()
             while True:
                 with self.errors(table):
@@ -194,8 +195,8 @@ class PostgreSQL(DatabaseConnection):
         finally:
             cursor.close()
 
-    def rows(self, sql: str) -> Iterator[tuple[Any, ...]]:
-        for batch in self.query(sql):
+    def rows(self, query: Sql) -> Iterator[tuple[Any, ...]]:
+        for batch in self.query(query):
             yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
     def _described(self, error: Exception) -> tuple[str, str]:
@@ -256,7 +257,7 @@ def _driver() -> Any:
     return driver
 
 
-def output_text(expression: str) -> str:
+def output_text(expression: Sql) -> Sql:
     # A cast may write another text than the output function of a type, such as `10.0.0.1/32`.
     # A row of which a member is NULL is not NULL, but neither is it `is not null`.
-    return f"case when {expression} is distinct from null then format('%s', {expression}) end"
+    return sql("case when {0} is distinct from null then format('%s', {0}) end", expression)

@@ -18,7 +18,6 @@ import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -27,7 +26,8 @@ import pyarrow as pa
 from ggfmt.columnar.typed import is_scalar
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, suggestion
 from ggfmt.frames.column_types import CLOCK, INSTANT, SCALARS, TEXT, change_type, named_type, type_name
-from ggfmt.model.table import Column, Kind, SqlType, TableDef, quoted_name
+from ggfmt.model.sql import SPARK
+from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 BEFORE, AFTER = "before", "after"
 IMAGES = (BEFORE, AFTER)
@@ -246,7 +246,7 @@ def _of_spark(spark_type: Any, types: Mapping[str, pa.DataType], column: str) ->
     raise UnknownTypeError(column, spark_type["type"])
 
 
-quoted = partial(quoted_name, quote="`")  # as Spark's SQL has names
+quoted = SPARK.identifier
 
 
 # The shape of a frame to write.

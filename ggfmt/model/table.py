@@ -189,17 +189,17 @@ def name_parts(full_name: str) -> tuple[str, ...]:
 
 def join_name(*parts: str | None) -> str:
     """Return the full name of a table from its parts, without empty ones; a part with a dot gets double quotes."""
-    return ".".join(quoted_name(part) if "." in part else part for part in parts if part)
+    return ".".join(_quoted(part) if "." in part else part for part in parts if part)
+
+
+def _quoted(name: str) -> str:
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'
 
 
 def name_of_fields(fields: Sequence[str | None]) -> str:
     """Return a full name from the fields of a message; a single field has the full name."""
     return join_name(*fields) if len(fields) > 1 else "".join(filter(None, fields))
-
-
-def quoted_name(name: str, quote: str = '"') -> str:
-    """Return a name as SQL has it in quotes, whatever its characters are."""
-    return f"{quote}{name.replace(quote, quote * 2)}{quote}"
 
 
 @dataclass(frozen=True)

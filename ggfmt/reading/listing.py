@@ -23,7 +23,7 @@ from ggfmt.commit.versions import shown_path
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, without_credentials
 from ggfmt.formats.json.dumps import names_of_keys
 from ggfmt.java.text import visible
-from ggfmt.location import Location, StoreError
+from ggfmt.location import Location, StoreError, is_directory, is_link, local_status
 from ggfmt.reading.files import (
     InputFile,
     Listing,
@@ -33,6 +33,7 @@ from ggfmt.reading.files import (
     not_found,
     open_input,
     unreadable,
+    unreadable_stops,
 )
 from ggfmt.reading.topics import SpooledInputs
 
@@ -153,8 +154,10 @@ def output_at(top: Location) -> CommittedOutput | None:
     while root is not None:
         mark = root.child(METADATA_DIRECTORY)
         try:
-            found = os.path.isdir(mark.path) if mark.is_local else mark.info().type == pafs.FileType.Directory
-        except FAILURES:  # the user may be allowed to read only the input
+            found = is_directory(mark.path) if mark.is_local else mark.info().type == pafs.FileType.Directory
+        except FAILURES as error:  # the user may be allowed to read only the input
+            if mark.is_local and not isinstance(error, PermissionError):
+                raise
             return None
         if found:
             return CommittedOutput(root, shown_path("/".join(inside)))
@@ -259,7 +262,7 @@ def with_keys(files: Iterable[InputFile]) -> list[InputFile]:
 
 
 def _names(file: InputFile) -> tuple[str, ...] | None:
-    with suppress(*FAILURES), open_input(file) as stream:  # the read reports them
+    with unreadable_stops(file.shown), suppress(FileNotFoundError), open_input(file) as stream:
         return names_of_keys(stream.read(_HEAD_BYTES))
     return None
 
@@ -419,7 +422,7 @@ class _LocalListing:
         try:
             status = os.stat(self._path)
         except FileNotFoundError:
-            if os.path.islink(self._path):
+            if is_link(self._path):
                 raise _broken(self._path) from None
             glob = _GLOB.search(self._path)
             if glob is None:
@@ -476,7 +479,7 @@ class _LocalListing:
                     try:
                         status = os.stat(entry.path)
                     except FileNotFoundError:
-                        if os.path.islink(entry.path):
+                        if is_link(entry.path):
                             raise _broken(entry.path) from None
                         raise
                     if stat.S_ISDIR(status.st_mode):
@@ -498,15 +501,15 @@ class _LocalListing:
         for path in paths:
             status = os.stat(path)
             if not stat.S_ISDIR(status.st_mode):
-                self._add(path, status, os.path.islink(path))
+                self._add(path, status, is_link(path))
         return self._found
 
     def _matches(self, path: str, pattern: str, literal: bool) -> Iterator[str]:
         if literal or not _GLOB.search(pattern):
-            if os.path.lexists(os.path.join(path, pattern)):
+            if local_status(os.path.join(path, pattern)) is not None:
                 yield os.path.join(path, pattern)
             return
-        if not os.path.isdir(path):
+        if not is_directory(path):
             return
         for name in sorted(os.listdir(path)):
             match = os.path.join(path, name)
@@ -515,11 +518,11 @@ class _LocalListing:
             if is_hidden(name):
                 self._leave_out(match)
                 continue
-            if os.path.isdir(os.path.join(match, METADATA_DIRECTORY)):
+            if is_directory(os.path.join(match, METADATA_DIRECTORY)):
                 self.left.outputs.append(self._name(match))
-            elif os.path.exists(match):
+            elif local_status(match, follow=True) is not None:
                 yield match
-            elif os.path.islink(match):
+            elif is_link(match):
                 raise _broken(match)
 
     def _leave_out(self, path: str) -> None:

@@ -5,101 +5,132 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from ggfmt.commit.names import safe_name
 from ggfmt.commit.records import CONSOLIDATION_MEMBER, output_to_read, rows_manifest
-from ggfmt.model.table import quoted_name, split_name
+from ggfmt.java.text import visible
+from ggfmt.model.sql import BIGQUERY, HIVE, SNOWFLAKE, Dialect, Sql, UnquotableError, joined, sql, type_of_manifest
+from ggfmt.model.table import split_name
 from ggfmt.rows.query import query_error
 
 
 @dataclass(frozen=True)
-class _Writing:
+class _Warehouse:
     """How a warehouse writes SQL.
 
-    quote    the quote of names
     types    by name of a type in the manifest, without digits: that of a column; others keep their name
     numbers  the name of the type of decimals
     arrays   the type of columns of arrays; None: as in the manifest
-    source   the rows of the files of a table, by `columns` of `typed` names and the `directory`; `before`: statements
+    files    the files of a table, by the name of their directory; `place`: how SQL has it
+    source   the rows of the files, by `columns` and `files`; `before`: statements before it
+    column   a column of the rows, by `name`, by the name as a `text`, and by `type`
     """
 
-    quote: str
+    dialect: Dialect
     types: Mapping[str, str]
     numbers: str
     arrays: str | None
+    files: str
     source: str
     column: str = "{name}"
     before: str = ""
 
+    def place(self, directory: str) -> Sql:
+        if self.dialect is HIVE:  # which takes a path for a pattern
+            directory = re.sub(r"([{}\[\]])", r"\\\1", directory)
+        place = self.files.replace("DIRECTORY", directory)
+        return self.dialect.identifier(place) if self.dialect is HIVE else self.dialect.literal(place)
 
-_DIALECTS: dict[str, _Writing] = {
-    "snowflake": _Writing(
-        '"',
+
+_WAREHOUSES: dict[str, _Warehouse] = {
+    "snowflake": _Warehouse(
+        SNOWFLAKE,
         {"bigint": "number(19,0)", "string": "text", "timestamp": "timestamp_ltz", "float": "double"},
         "number",
         "array",
-        "select {columns} from @STAGE/{directory}/ (file_format => 'ggfmt_parquet')",
-        "$1:{name}::{type} as {name}",
+        "@STAGE/DIRECTORY/",
+        "select {columns} from {files} (file_format => 'ggfmt_parquet')",
+        "$1[{text}]::{type} as {name}",
         "create file format if not exists ggfmt_parquet type = parquet use_logical_type = true;\n",
     ),
-    "bigquery": _Writing(
-        "`",
+    "bigquery": _Warehouse(
+        BIGQUERY,
         {"bigint": "int64", "double": "float64", "float": "float64", "boolean": "bool", "timestamp_ntz": "datetime",
          "binary": "bytes", "int": "int64", "smallint": "int64", "tinyint": "int64"},
         "bignumeric",
         "json",
+        "gs://STAGE/DIRECTORY/*.parquet",
         "select {columns} from ggfmt_net",
-        before="load data overwrite temp table ggfmt_net\n"
-        "from files (format = 'PARQUET', uris = ['gs://STAGE/{directory}/*.parquet']);\n",
+        before="load data overwrite temp table ggfmt_net\nfrom files (format = 'PARQUET', uris = [{files}]);\n",
     ),
-    "databricks": _Writing(
-        "`", {"time": "string"}, "decimal", None, "select {columns} from parquet.`STAGE/{directory}`"
+    "databricks": _Warehouse(
+        HIVE, {"time": "string"}, "decimal", None, "STAGE/DIRECTORY", "select {columns} from parquet.{files}"
     ),
 }  # fmt: skip
 
 
 def merge_statements(given: str, dialect: str) -> Iterator[str]:
-    """Yield statements for the tables of an output with net changes. Raises: UsageError GG551 for another output."""
+    """Yield statements for the tables of an output with net changes. Raises: UsageError GG551 for another output, or
+    for names that the warehouse cannot have."""
     with output_to_read(given) as store:
         document = rows_manifest(store) or {}
     query = document.get(CONSOLIDATION_MEMBER, {})
     if query.get("kind") != "changes" or query["to"] != "parquet" or query["keep"]:
         help = "write one with `ggfmt consolidate changes/ -o net --changes --strict`"
         raise query_error(f"`{given}` does not hold net changes as Parquet", help)
-    yield f"-- For {dialect}. Not tested. Replace STAGE by the place of the files in `{given}`."
+    yield f"-- For {dialect}. Not tested. Replace STAGE by the place of the files in `{visible(given)}`."
     for name, table in document["tables"].items():
         if not table["key"]:
             raise query_error(f"`{name}` has no primary key, so that a merge has no row to change", "give `--key`")
-        yield from _statements(name, table, _DIALECTS[dialect])
+        try:
+            statements = _statements(name, table, _WAREHOUSES[dialect])
+            if dialect == "databricks" and any("${" in statement for statement in statements):
+                raise UnquotableError("Databricks replaces `${` in a name")
+        except UnquotableError as error:
+            help = "leave the table out with `--exclude`, or rename it"
+            raise query_error(f"{dialect} cannot have the names of `{name}`: {error}", help) from None
+        yield from statements
 
 
-def _statements(table: str, entry: Mapping[str, Any], writing: _Writing) -> Iterator[str]:
-    quoted = partial(quoted_name, quote=writing.quote)
-    name = ".".join(map(quoted, split_name(table)))
-    types = {quoted(column): _type(type, writing) for column, type in entry["columns"].items()}
-    operation = quoted(*entry["marks"])
-    directory = safe_name(table)
-    columns = ", ".join(
-        writing.column.format(name=column, type=type)
-        for column, type in {**types, operation: _type("string", writing)}.items()
+def _statements(table: str, entry: Mapping[str, Any], warehouse: _Warehouse) -> tuple[Sql, Sql]:
+    quoted = warehouse.dialect.identifier
+    name = quoted(*split_name(table))
+    types = {column: _type(type, warehouse) for column, type in entry["columns"].items()}
+    (operation,) = entry["marks"]
+    files = warehouse.place(safe_name(table))
+    columns = joined(
+        ", ",
+        [
+            sql(warehouse.column, name=quoted(column), text=warehouse.dialect.literal(column), type=type)
+            for column, type in {**types, operation: _type("string", warehouse)}.items()
+        ],
     )
-    source = writing.source.format(columns=columns, directory=directory)
-    same = " and ".join(f"t.{quoted(column)} = s.{quoted(column)}" for column in entry["key"])
-    others = [column for column in types if column not in map(quoted, entry["key"])]
-    changes = ", ".join(f"{column} = s.{column}" for column in others)
-    update = f"\nwhen matched then update set {changes}" if others else ""
-    values = ", ".join(f"s.{column}" for column in types)
-    yield f"create table if not exists {name} ({', '.join(f'{column} {type}' for column, type in types.items())});"
-    yield (
-        f"{writing.before.format(directory=directory)}merge into {name} as t\nusing ({source}) as s\non {same}\n"
-        f"when matched and s.{operation} = 'D' then delete{update}\n"
-        f"when not matched and s.{operation} <> 'D' then insert ({', '.join(types)}) values ({values});"
+    source = sql(warehouse.source, columns=columns, files=files)
+    same = joined(" and ", [sql("t.{0} = s.{0}", quoted(column)) for column in entry["key"]])
+    changes = joined(", ", [sql("{0} = s.{0}", quoted(column)) for column in types if column not in entry["key"]])
+    update = sql("\nwhen matched then update set {}", changes) if changes else sql("")
+    made = joined(", ", [sql("{} {}", quoted(column), type) for column, type in types.items()])
+    return (
+        sql("create table if not exists {} ({});", name, made),
+        sql(
+            "{before}merge into {name} as t\nusing ({source}) as s\non {same}\n"
+            "when matched and s.{op} = 'D' then delete{update}\n"
+            "when not matched and s.{op} <> 'D' then insert ({names}) values ({values});",
+            before=sql(warehouse.before, files=files),
+            name=name,
+            source=source,
+            same=same,
+            op=quoted(operation),
+            update=update,
+            names=joined(", ", map(quoted, types)),
+            values=joined(", ", [sql("s.{}", quoted(column)) for column in types]),
+        ),
     )
 
 
-def _type(name: str, writing: _Writing) -> str:
+def _type(name: str, warehouse: _Warehouse) -> Sql:
+    known = warehouse.types.get(name, name)
     if name.startswith("array"):
-        return writing.arrays or name
-    return re.sub("^decimal", writing.numbers, writing.types.get(name, name))
+        known = warehouse.arrays or name
+    return type_of_manifest(re.sub("^decimal", warehouse.numbers, known))

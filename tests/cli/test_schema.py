@@ -22,7 +22,8 @@ from ggfmt.formats.api.format import Context
 from ggfmt.formats.avro.schemas import can_read, describe_change
 from ggfmt.formats.goldengate.delimited import DelimitedTextOptions
 from ggfmt.formats.goldengate.delimited.write import hive_table
-from ggfmt.formats.goldengate.schemas import hive_literal, hive_table_name, unique_names
+from ggfmt.formats.goldengate.schemas import hive_table_name, unique_names
+from ggfmt.model.sql import HIVE
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 DEFINITIONS = ROOT / "samples" / "TCUSTORD.def"
@@ -154,7 +155,7 @@ def test_what_hive_cannot_read_has_no_table(options: dict[str, Any], message: st
 
 def test_names_and_literals_of_hive() -> None:
     assert hive_table_name(TableDef("Cat.GG.T-Ü")) == "cat_gg_t__"
-    assert hive_literal("a'b\\\n\x01") == r"'a\'b\\\n\001'"
+    assert HIVE.literal("a'b\\\n\x01") == r"'a\'b\\\n\001'"
     assert unique_names(["a", "A", "b"], ["B"]) == ["a", "A_", "b_"]
 
 

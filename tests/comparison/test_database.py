@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 import ggfmt
 from ggfmt.cli import app
 from ggfmt.comparison.comparison import TableComparison
+from ggfmt.model.sql import sql
 
 SQL = r"""
 create table typed (
@@ -253,7 +254,7 @@ def test_all_tables_are_read_at_one_time_and_only_read(database: Server, url: st
 
     def slow(table: DatabaseTable, names: Any) -> Any:
         database.run("insert into keyless values (9)")
-        settings = "select current_setting('transaction_isolation') || current_setting('transaction_read_only')"
+        settings = sql("select current_setting('transaction_isolation') || current_setting('transaction_read_only')")
         (batch,) = table._database.query(settings)
         assert batch.column(0).to_pylist() == ["repeatable readon"]
         yield from whole(table, names)

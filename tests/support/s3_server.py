@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import socket
-import subprocess
-import sys
-import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +13,9 @@ from pathlib import Path
 import boto3
 import pyarrow.fs as pafs
 import pytest
+from stores import KEY, SECRET, STORES, running
 
-KEY, SECRET = "AKIAEXAMPLE", "q9vK/long+secret"
-_START_SECONDS = 60.0
+__all__ = ["KEY", "SECRET"]
 
 
 @dataclass(frozen=True)
@@ -35,25 +30,13 @@ class S3Server:
         return re.findall(r"([A-Z]+) (\S+) HTTP/", self.log.read_text(errors="replace"))
 
     @property
-    def environment(self) -> dict[str, str]:
+    def environment(self) -> Mapping[str, str]:
         """What a process needs that is to use this server, and no other, with good keys."""
-        return {
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.port}",
-            "AWS_ACCESS_KEY_ID": KEY,
-            "AWS_SECRET_ACCESS_KEY": SECRET,
-            "AWS_EC2_METADATA_DISABLED": "true",
-        }
+        return STORES["s3"].environment(self.port)
 
-    def client(self) -> pafs.S3FileSystem:
+    def client(self) -> pafs.FileSystem:
         """A file system of the tests' own, which may make buckets."""
-        return pafs.S3FileSystem(
-            access_key=KEY,
-            secret_key=SECRET,
-            endpoint_override=f"127.0.0.1:{self.port}",
-            scheme="http",
-            region="us-east-1",
-            allow_bucket_creation=True,
-        )
+        return STORES["s3"].client(self.port)
 
     def demand_keys(self, demanded: bool) -> None:
         """From now on keys that the server does not know, and it knows none, are refused; or taken again."""
@@ -73,34 +56,8 @@ def s3_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
 
 @contextmanager
 def running_server(log: Path) -> Iterator[S3Server]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
-            stdout=output,
-            stderr=output,
-            env={**os.environ, "MOTO_EC2_LOAD_DEFAULT_AMIS": "false"},
-        )
-    try:
-        _wait(process, port, log)
+    with running(STORES["s3"], log) as port:
         yield S3Server(port, log)
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    deadline = time.monotonic() + _START_SECONDS
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            return
-        except OSError:
-            if process.poll() is not None or time.monotonic() > deadline:
-                pytest.fail(f"the S3 server did not start: {log.read_text(errors='replace')[-2000:]}")
-            time.sleep(0.05)
 
 
 class Store:

@@ -27,6 +27,7 @@ from ggfmt.formats.canal import DELETE_IN_OLD, CanalOptions
 from ggfmt.formats.mysql.types import type_text
 from ggfmt.formats.records.formatter import DialectFormatter, json_object, json_words, quoted, text_output
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
+from ggfmt.model.sql import MYSQL, sql
 from ggfmt.model.table import Kind, TableDef
 
 _MEMBERS = "data database es gtid id isDdl mysqlType old pkNames sql sqlType table ts type"
@@ -44,8 +45,8 @@ class CanalFormatter(DialectFormatter):
         self._mysql_types = "{" + ",".join(f"{name}:{escape_json_text(text)}" for name, text, _ in types) + "}"
         self._sql_types = "{" + ",".join(f"{name}:{number}" for name, _, number in types) + "}"
         self._name = escape_json_text(table.name)
-        quoted_name = ".".join(f"`{part}`" for part in (table.schema, table.name) if part)
-        self._statement = escape_json_text(f"TRUNCATE TABLE {quoted_name}")
+        names = filter(None, (table.schema, table.name))
+        self._statement = escape_json_text(sql("TRUNCATE TABLE {}", MYSQL.identifier(*names)))
         self.fields = tuple(_MEMBERS.split())
 
     def format(self, batch: ChangeBatch) -> pa.StringArray:

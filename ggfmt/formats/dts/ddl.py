@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ggfmt.formats.dts.types import MYSQL, ORACLE, POSTGRESQL, like
 from ggfmt.formats.records.statements import Effect, Name, Resolve, What, effects_of, unquoted
+from ggfmt.model import sql
 
 # DTS writes a dot inside a name in this way. Full names in the model use dots as separators, so it stays escaped.
 ESCAPED_DOT = "\\u002E"
@@ -51,9 +52,9 @@ def resolver(object_name: str | None, source_type: str) -> Resolve:
 
 
 def statement(parts: tuple[str, ...], source_type: str) -> str:
-    quote = "`" if source_type == MYSQL else '"'
-    names = (part.replace(ESCAPED_DOT, ".").replace(quote, quote * 2) for part in parts[-2:])
-    return f"TRUNCATE TABLE {'.'.join(quote + name + quote for name in names)}"
+    dialect = sql.MYSQL if source_type == MYSQL else sql.ANSI
+    names = (part.replace(ESCAPED_DOT, ".") for part in parts[-2:])
+    return sql.sql("TRUNCATE TABLE {}", dialect.identifier(*names))
 
 
 def _plain(part: str, source: str) -> str:

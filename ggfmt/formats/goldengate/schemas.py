@@ -18,6 +18,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import Context
 from ggfmt.formats.goldengate import metacolumns
 from ggfmt.java.text import InvalidValueError
+from ggfmt.model.sql import HIVE, Sql, UnquotableError, joined, sql
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.options.releases import RELEASES
 
@@ -111,7 +112,6 @@ def target_type(source: SqlType, release: str) -> MessageType:
 
 
 _HIVE_TYPES = {Kind.INTEGER: "BIGINT", Kind.FLOAT: "FLOAT", Kind.DOUBLE: "DOUBLE", Kind.BOOLEAN: "BOOLEAN"}
-_ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def hive_table_name(table: TableDef) -> str:
@@ -119,17 +119,11 @@ def hive_table_name(table: TableDef) -> str:
     return re.sub(r"[^a-z0-9_]", "_", "_".join(table.parts).lower())
 
 
-def hive_type(column: Column) -> str:
+def hive_type(column: Column) -> Sql:
     """Return the type that reads a column's text without loss; decimals of unknown scale are strings."""
     if column.type.kind is Kind.DECIMAL and column.type.scale is not None and 0 <= column.type.scale <= 38:
-        return f"DECIMAL(38,{column.type.scale})"
-    return _HIVE_TYPES.get(column.type.kind, "STRING")
-
-
-def hive_literal(text: str) -> str:
-    """Return a text as a string literal of Hive's SQL, with control characters in octal."""
-    inner = "".join(_ESCAPES.get(char) or (f"\\{ord(char):03o}" if ord(char) < 0x20 else char) for char in text)
-    return f"'{inner}'"
+        return sql("DECIMAL(38,{})", column.type.scale)
+    return sql(_HIVE_TYPES.get(column.type.kind, "STRING"))
 
 
 def unique_names(names: Sequence[str], taken: Sequence[str]) -> list[str]:
@@ -146,13 +140,13 @@ def unique_names(names: Sequence[str], taken: Sequence[str]) -> list[str]:
 
 def text_table(
     table: TableDef,
-    columns: Sequence[tuple[str, str]],
+    columns: Sequence[tuple[str, Sql]],
     field: str,
     line: str,
     null: str,
     location: str,
     header: bool = False,
-) -> str | Diagnostic:
+) -> Sql | Diagnostic:
     """Return the statement for a table over delimited text; a Diagnostic if Hive cannot read the format. `header`: the
     first line of each file has names. Spark ignores `NULL DEFINED AS`, so a table property has the text for NULL."""
     if len(field) != 1 or ord(field) > 0x7F:
@@ -164,21 +158,26 @@ def text_table(
     return create_table(
         table,
         columns,
-        f"ROW FORMAT DELIMITED FIELDS TERMINATED BY {hive_literal(field)}\nSTORED AS TEXTFILE",
+        sql("ROW FORMAT DELIMITED FIELDS TERMINATED BY {}\nSTORED AS TEXTFILE", HIVE.literal(field)),
         location,
         {"serialization.null.format": null} | ({"skip.header.line.count": "1"} if header else {}),
     )
 
 
 def create_table(
-    table: TableDef, columns: Sequence[tuple[str, str]], storage: str, location: str, properties: dict[str, str]
-) -> str:
-    listed = ",\n".join(f"  `{name.replace('`', '``')}` {kind}" for name, kind in columns)
-    listing = f" (\n{listed}\n)" if columns else ""
-    given = ", ".join(f"{hive_literal(name)}={hive_literal(value)}" for name, value in properties.items())
-    return (
-        f"CREATE EXTERNAL TABLE IF NOT EXISTS `{hive_table_name(table)}`{listing}\n{storage}\n"
-        f"LOCATION {hive_literal(location)}\nTBLPROPERTIES ({given});\n"
+    table: TableDef, columns: Sequence[tuple[str, Sql]], storage: Sql, location: str, properties: dict[str, str]
+) -> Sql | Diagnostic:
+    try:
+        listed = joined(",\n", [sql("  {} {}", HIVE.identifier(name), kind) for name, kind in columns])
+    except UnquotableError as error:
+        return _hive_problem(table, f"Hive has no such column: {error}", "name the column by `format.replacements`")
+    return sql(
+        "CREATE EXTERNAL TABLE IF NOT EXISTS {}{}\n{}\nLOCATION {}\nTBLPROPERTIES ({});\n",
+        HIVE.identifier(hive_table_name(table)),
+        sql(" (\n{}\n)", listed) if columns else sql(""),
+        storage,
+        HIVE.literal(location),
+        joined(", ", [sql("{}={}", HIVE.literal(name), HIVE.literal(text)) for name, text in properties.items()]),
     )
 
 

@@ -25,7 +25,8 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, listing
 from ggfmt.frames.column_types import TEXT
 from ggfmt.java.text import visible
 from ggfmt.location import Location
-from ggfmt.model.table import join_name, quoted_name, split_name
+from ggfmt.model.sql import POSTGRESQL, joined, sql
+from ggfmt.model.table import join_name, split_name
 from ggfmt.rowfiles.writers import write_rows
 from ggfmt.rows.base import BaseFile, BaseSnapshot, BaseTable, described_table, number_ranges
 from ggfmt.rows.layout import FileLayout
@@ -37,7 +38,7 @@ from ggfmt.rows.readers import read_rows
 from ggfmt.rows.results import TableQuery
 from ggfmt.rows.staging import load
 from ggfmt.rows.tables import RowTable, with_found_types
-from ggfmt.rows.targets.postgresql_state import STATE, ApplyConnection, literal
+from ggfmt.rows.targets.postgresql_state import STATE, ApplyConnection
 from ggfmt.rows.targets.postgresql_table import (
     TableColumn,
     TargetTable,
@@ -50,6 +51,9 @@ from ggfmt.rows.targets.postgresql_table import (
 from ggfmt.rows.targets.target import Describe, Results, RowTarget
 
 log = logging.getLogger("ggfmt")
+
+_SCHEMA = sql("select current_schema()::text")
+_SCHEMAS = sql("select nspname::text from pg_catalog.pg_namespace")
 
 
 class _Owner:
@@ -91,7 +95,7 @@ class PostgreSQLTarget(RowTarget):
             catalog = _Catalog(self._database)
         for number, table in enumerate(tables):
             made = self._tables[table.name] = catalog.target(number, table, *self._place(table.name, catalog))
-            self._database.execute(f"lock table {made.shown} in share row exclusive mode", table.name)
+            self._database.execute(sql("lock table {} in share row exclusive mode", made.shown), table.name)
             self._check_made_again(table, made)
             self._clear_returned(table, made)
             found[table.name] = self._with_rows(replace(found[table.name], key=table.key), table, made)
@@ -115,7 +119,7 @@ class PostgreSQLTarget(RowTarget):
                 raise table_error(name, f"the table `{join_name(schema, table)}` was dropped", help)
             return schema, table
         parts = split_name(name)
-        schema = parts[-2] if len(parts) > 1 else self._database.value("select current_schema()::text") or "public"
+        schema = parts[-2] if len(parts) > 1 else self._database.value(_SCHEMA) or "public"
         schema = found_name(name, schema, catalog.schemas) or new_name(name, schema)
         known = catalog.schemas.get(schema, {})
         return schema, found_name(name, parts[-1], known) or new_name(name, parts[-1])
@@ -130,34 +134,34 @@ class PostgreSQLTarget(RowTarget):
             raise table_error(keyless[0], message, help)
         for table in tables:
             schema, name = self._place(table.name, catalog)
-            shown = f"{quoted_name(schema)}.{quoted_name(name)}"
+            shown = POSTGRESQL.identifier(schema, name)
             if schema not in catalog.schemas:
-                self._database.execute(f"create schema {quoted_name(schema)}", table.name)
+                self._database.execute(sql("create schema {}", POSTGRESQL.identifier(schema)), table.name)
                 catalog.schemas[schema] = {}
             known = catalog.schemas[schema].get(name)
             columns = table.epochs[-1].columns
             lacking = [column for column in columns if known is None or not found_name(table.name, column, known)]
-            names = {column: quoted_name(new_name(table.name, column)) for column in lacking}
-            added = [f"{names[column]} {sql_type(table, column)}" for column in lacking]
+            names = {column: POSTGRESQL.identifier(new_name(table.name, column)) for column in lacking}
+            added = [sql("{} {}", names[column], sql_type(table, column)) for column in lacking]
             if known is None:
-                added.append(f"primary key ({', '.join(names[column] for column in table.key)})")
-                self._database.execute(f"create table {shown} ({', '.join(added)})", table.name)
+                added.append(sql("primary key ({})", joined(", ", [names[column] for column in table.key])))
+                self._database.execute(sql("create table {} ({})", shown, joined(", ", added)), table.name)
                 catalog.schemas[schema][name] = {}
             elif added:
-                adds = ", ".join(f"add column {column}" for column in added)
-                self._database.execute(f"alter table {shown} {adds}", table.name)
+                adds = joined(", ", [sql("add column {}", column) for column in added])
+                self._database.execute(sql("alter table {} {}", shown, adds), table.name)
         return len(self._database.statements) > before
 
     def _check_made_again(self, table: RowTable, made: TargetTable) -> None:
         """Raises: UsageError GG596 for a table that was dropped and made again without its rows. In a restored
         database, the state of the stream is another table, too."""
         database = self._database
-        ids = f"{literal(made.shown)}::regclass::oid::bigint, to_regclass('{STATE}')::oid::bigint"
-        now = self._oids[table.name] = list(next(database.rows(f"select {ids}")))
+        ids = sql("{}::regclass::oid::bigint, to_regclass('{}')::oid::bigint", POSTGRESQL.literal(made.shown), STATE)
+        now = self._oids[table.name] = list(next(database.rows(sql("select {}", ids))))
         before = self._known.get(table.name, {}).get("oids", now)
         if before[0] == now[0] or (before[1] not in (None, now[1])) or self.staged.staged[table.name].stats.truncates:
             return
-        if database.value(f"select not exists (select from {made.shown})"):
+        if database.value(sql("select not exists (select from {})", made.shown)):
             help = "restore its rows; or, to apply all changes to it, give another `--stream`"
             raise table_error(table.name, f"the table {made.shown} was made again, and is empty", help)
         log.warning("%s was made again; rows that the run does not change stay as they are", visible(made.shown))
@@ -171,13 +175,13 @@ class PostgreSQLTarget(RowTarget):
             earlier |= {*epoch.columns}
         for column in made.columns:
             if column.source in gone and column.there.filled != "s":
-                self._database.execute(f"update {made.shown} set {column.name} = null", table.name)
+                self._database.execute(sql("update {} set {} = null", made.shown, column.name), table.name)
 
     def _with_rows(self, base: BaseTable, table: RowTable, made: TargetTable) -> BaseTable:
         """Return a base with the present rows of the keys that the run touches."""
         database, staged = self._database, self.staged.staged[table.name]
         if self.previous is None:
-            complete = bool(database.value(f"select exists (select from {made.shown})"))
+            complete = bool(database.value(sql("select exists (select from {})", made.shown)))
             base = replace(base, complete=complete)
         kept = [] if self.previous is None else [self.previous.kept(table, self.output.root).batch]
         touched = _touched(table, chain(load(staged.parts), kept))
@@ -186,7 +190,7 @@ class PostgreSQLTarget(RowTarget):
         if database.value(made.equal_keys()):
             message = "different keys of the changes are one key in the database"
             raise table_error(table.name, message, "give the key columns a type in which they differ, such as `text`")
-        database.execute(f"analyze {made.keys}", table.name)
+        database.execute(sql("analyze {}", made.keys), table.name)
         if staged.stats.truncates:
             return base
         numbers = {name: replace(base.numbers.get(name, NumberRange())) for name in table.found}
@@ -209,10 +213,10 @@ class PostgreSQLTarget(RowTarget):
 
     def publish(self, results: Results, describe: Describe, others: Sequence[CommitPart]) -> dict[str, Any]:
         database = self._database
-        database.execute("set constraints all deferred")  # those that are deferrable
+        database.execute(sql("set constraints all deferred"))  # those that are deferrable
         for result in results:
             self._change(result)
-        database.execute("set constraints all immediate")  # an error now, and not at COMMIT
+        database.execute(sql("set constraints all immediate"))  # an error now, and not at COMMIT
         parts = {} if self.previous is None else self.previous.last_parts()
         published = [file for result in results for file in self.operation_files(result, parts)]
         document, stale = self._with_others(describe(published), results)
@@ -242,7 +246,7 @@ class PostgreSQLTarget(RowTarget):
         try:
             if rows:
                 database.copy(table.rows, schema, texts(), name)
-            gone = f"delete from {table.shown}" if result.stats.truncates else table.delete(rows > 0)
+            gone = sql("delete from {}", table.shown) if result.stats.truncates else table.delete(rows > 0)
             deleted = database.execute(gone, name)
             if rows:
                 database.execute(table.merge(), name)
@@ -286,7 +290,7 @@ class _Catalog:
 
     def __init__(self, database: PostgreSQL) -> None:
         self.schemas: dict[str, dict[str, dict[str, CatalogColumn]]] = {
-            schema: {} for (schema,) in database.rows("select nspname::text from pg_catalog.pg_namespace")
+            schema: {} for (schema,) in database.rows(_SCHEMAS)
         }
         self._keys = database.primary_keys()
         for column in database.catalog():

@@ -19,8 +19,9 @@ from ggfmt.commit.names import SUCCESS_FILE, counted
 from ggfmt.database.postgresql import PostgreSQL
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.frames.column_types import TEXT
+from ggfmt.model.sql import POSTGRESQL, Sql, joined, sql
 
-STATE = "ggfmt_state"
+STATE = sql("ggfmt_state")
 OUTPUT, CHECKPOINT = "output", "checkpoint"  # the directories of the engine
 _MIN_VERSION = 150000  # the first one with MERGE
 _SETTINGS = (
@@ -29,11 +30,6 @@ _SETTINGS = (
     "set local idle_in_transaction_session_timeout = 0",
 )
 _VALUE = re.compile(r': ".*|(?:value )?".*" (?=is out of range)')  # in messages of the server
-
-
-def literal(text: str) -> str:
-    doubled = text.replace("'", "''")
-    return f"'{doubled}'"
 
 
 class ApplyConnection(PostgreSQL):
@@ -49,30 +45,31 @@ class ApplyConnection(PostgreSQL):
 
     def __init__(self, url: str, stream: str, dry_run: bool) -> None:
         self.stream, self.dry_run = stream, dry_run
+        self._stream = POSTGRESQL.literal(stream)
         self.statements: list[str] = []
         self._restored: dict[str, bytes] = {}
         super().__init__(url, _SETTINGS)
 
     def _start(self) -> None:
-        if self.value("select current_setting('server_version_num')::int") < _MIN_VERSION:
+        if self.value(sql("select current_setting('server_version_num')::int")) < _MIN_VERSION:
             message = "`ggfmt apply` needs PostgreSQL 15 or later, which has MERGE"
             raise UsageError(Diagnostic("GG596", message, Span(file=self.shown), "use a later server"))
-        name = literal(f"ggfmt apply {self.stream}")
-        if not self.value(f"select pg_try_advisory_xact_lock(hashtextextended({name}, 0))"):
+        name = POSTGRESQL.literal(f"ggfmt apply {self.stream}")
+        if not self.value(sql("select pg_try_advisory_xact_lock(hashtextextended({}, 0))", name)):
             message = f"another run is applying changes of the stream `{self.stream}`"
             raise UsageError(Diagnostic("GG501", message, Span(file=self.shown), "wait until that run ends"))
 
-    def value(self, sql: str) -> Any:
-        return next(self.rows(sql))[0]
+    def value(self, query: Sql) -> Any:
+        return next(self.rows(query))[0]
 
-    def execute(self, sql: str, table: str | None = None) -> int:
+    def execute(self, statement: Sql, table: str | None = None) -> int:
         """Execute a statement, and return the number of its rows."""
-        self.statements.append(f"{sql};")
+        self.statements.append(f"{statement};")
         with self.errors(table), self._connection.cursor() as cursor:
-            cursor.execute(sql)
+            cursor.execute(statement)
             return int(cursor.rowcount)
 
-    def copy(self, name: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch], table: str | None = None) -> None:
+    def copy(self, name: Sql, schema: pa.Schema, batches: Iterable[pa.RecordBatch], table: str | None = None) -> None:
         """Copy rows into a new temporary table, and gather its statistics."""
         with self.errors(table), self._connection.cursor() as cursor:
             reader = pa.RecordBatchReader.from_batches(schema, batches)
@@ -80,15 +77,15 @@ class ApplyConnection(PostgreSQL):
         columns = ", ".join(f"{field.name} {'text' if field.type == TEXT else 'bytea'}" for field in schema)
         copy = f"copy {name} from stdin; -- {counted(rows, 'row')}"
         self.statements += [f"create temporary table {name} ({columns});", copy]
-        self.execute(f"analyze {name}")
+        self.execute(sql("analyze {}", name))
 
     # The state
 
     def restore(self, directory: Path) -> None:
         """Write the files of the state into a directory."""
-        if self.value(f"select to_regclass('{STATE}') is null"):
+        if self.value(sql("select to_regclass('{}') is null", STATE)):
             return
-        for name, content in self.rows(f"select name, content from {STATE} where stream = {literal(self.stream)}"):
+        for name, content in self.rows(sql("select name, content from {} where stream = {}", STATE, self._stream)):
             assert is_below(name)
             file = directory / name
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -102,16 +99,15 @@ class ApplyConnection(PostgreSQL):
         others = ("owner", *own)
         contents = {name: path.read_bytes() for name, path in found.items() if not name.startswith(others)}
         changed = {name: content for name, content in contents.items() if self._restored.get(name) != content}
-        if self.value(f"select to_regclass('{STATE}') is null"):
-            self.execute(
-                f"create table {STATE} (stream text, name text, content bytea not null, primary key (stream, name))"
-            )
+        if self.value(sql("select to_regclass('{}') is null", STATE)):
+            columns = sql("stream text, name text, content bytea not null, primary key (stream, name)")
+            self.execute(sql("create table {} ({})", STATE, columns))
         gone = sorted(changed.keys() | self._restored.keys() - contents.keys())
-        names = ", ".join(map(literal, gone))
-        self.execute(f"delete from {STATE} where stream = {literal(self.stream)} and name in ({names})")
+        names = joined(", ", map(POSTGRESQL.literal, gone))
+        self.execute(sql("delete from {} where stream = {} and name in ({})", STATE, self._stream, names))
         rows = pa.RecordBatch.from_pydict({"name": [*changed], "content": [*changed.values()]})
-        self.copy(f"{STATE}_new", rows.schema, [rows])
-        self.execute(f"insert into {STATE} select {literal(self.stream)}, name, content from {STATE}_new")
+        self.copy(sql("{}_new", STATE), rows.schema, [rows])
+        self.execute(sql("insert into {0} select {1}, name, content from {0}_new", STATE, self._stream))
         self.help = "the commit may have taken place; run again, which continues after the last commit"
         with self.errors():
             self._connection.commit()

@@ -16,14 +16,15 @@ from ggfmt.columnar.typed import as_text
 from ggfmt.database.postgresql import CatalogColumn, output_text
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.frames.column_types import TEXT
-from ggfmt.model.table import quoted_name
+from ggfmt.model.sql import POSTGRESQL, Sql, UnquotableError, joined, sql
 from ggfmt.rows.numbers import is_number
 from ggfmt.rows.tables import RowTable
 
+_JSON = sql("jsonb")
 MAX_NAME_BYTES = 63  # PostgreSQL cuts longer names, without an error
 _CLOCKS = ("time", "timetz")
-_FINE = r"'\.\d{6}\d*[1-9]'"  # digits that a microsecond does not have
-_TYPES: dict[pa.DataType, str] = {
+_FINE = POSTGRESQL.literal(r"\.\d{6}\d*[1-9]")  # digits that a microsecond does not have
+_TYPES = {
     pa.bool_(): "boolean",
     pa.int8(): "smallint",
     pa.int16(): "smallint",
@@ -43,19 +44,19 @@ def table_error(table: str, message: str, help: str, column: str | None = None) 
     return UsageError(Diagnostic("GG596", message, Span(table=table, field=column), help))
 
 
-def sql_type(table: RowTable, column: str) -> str:
+def sql_type(table: RowTable, column: str) -> Sql:
     """Return the type of a new column. Numbers that were found in data may have more digits later."""
     type = table.types[column]
-    return "numeric" if column in table.found and is_number(type) else _sql_type(type)
+    return sql("numeric") if column in table.found and is_number(type) else _sql_type(type)
 
 
-def _sql_type(type: pa.DataType) -> str:
+def _sql_type(type: pa.DataType) -> Sql:
     if pa.types.is_decimal(type):
-        return f"numeric({type.precision},{type.scale})"
+        return sql("numeric({},{})", type.precision, type.scale)
     if pa.types.is_list(type):
         item = type.value_type
-        return "jsonb" if pa.types.is_list(item) or pa.types.is_binary(item) else f"{_sql_type(item)}[]"
-    return _TYPES.get(type, "text")
+        return _JSON if pa.types.is_list(item) or pa.types.is_binary(item) else sql("{}[]", _sql_type(item))
+    return sql(_TYPES.get(type, "text"))
 
 
 def found_name(table: str, name: str, known: Sequence[str] | Mapping[str, object]) -> str | None:
@@ -70,6 +71,10 @@ def found_name(table: str, name: str, known: Sequence[str] | Mapping[str, object
 
 def new_name(table: str, name: str) -> str:
     """Return the name of a new table or column: a name without small letters is written small, as SQL reads it."""
+    try:
+        POSTGRESQL.identifier(name)
+    except UnquotableError as error:
+        raise table_error(table, f"PostgreSQL cannot have a name: {error}", "leave it out with `--exclude`") from None
     if len(name.encode()) > MAX_NAME_BYTES:
         message = f"`{name}` has more than {MAX_NAME_BYTES} bytes, the longest name in PostgreSQL"
         raise table_error(table, message, "create the table with a shorter name, or leave it out with `--exclude`")
@@ -92,8 +97,13 @@ class TableColumn:
     there: CatalogColumn
 
     @property
-    def name(self) -> str:
-        return quoted_name(self.there.name or "")
+    def name(self) -> Sql:
+        return POSTGRESQL.identifier(self.there.name or "")
+
+    @property
+    def cast(self) -> Sql:
+        assert self.there.cast is not None
+        return self.there.cast
 
     @property
     def fits(self) -> bool:
@@ -102,7 +112,7 @@ class TableColumn:
         if types.is_binary(type):
             return there.type == "bytea"
         if types.is_list(type):
-            return (bool(there.element) and _sql_type(type) != "jsonb") or there.type in ("json", "jsonb")
+            return (bool(there.element) and _sql_type(type) != _JSON) or there.type in ("json", "jsonb")
         if types.is_string(type) or there.category == "S":
             return True
         if types.is_time(type):
@@ -111,47 +121,53 @@ class TableColumn:
             return there.category == "D" and there.type not in _CLOCKS
         return there.category == ("B" if types.is_boolean(type) else "N")
 
-    def value(self, text: str) -> str:
+    def value(self, text: Sql) -> Sql:
         """Return the expression of a value from its text. Arrays are JSON, as sources write them, or as in SQL."""
-        cast = f"{text}::{self.there.cast}"
         if not self.there.element:
-            return cast
-        items = f"select coalesce(array_agg(item), '{{}}') from jsonb_array_elements_text({text}::jsonb) as items(item)"
-        return (
-            f"case when {text} ~ '^\\[' and {text} !~ '^\\[[-0-9]+:' then ({items})::{self.there.cast} else {cast} end"
+            return sql("{}::{}", text, self.cast)
+        items = sql(
+            "select coalesce(array_agg(item), '{{}}') from jsonb_array_elements_text({}::jsonb) as items(item)", text
+        )
+        return sql(
+            "case when {text} ~ '^\\[' and {text} !~ '^\\[[-0-9]+:' then ({items})::{cast} else {text}::{cast} end",
+            text=text,
+            items=items,
+            cast=self.cast,
         )
 
     @property
-    def text(self) -> str:
+    def text(self) -> Sql:
         """The expression of the text of a value stored in the table `t`, as rows have it."""
-        value, types, type = f"t.{self.name}", pa.types, self.type
+        value, types, type = sql("t.{}", self.name), pa.types, self.type
         if types.is_binary(type):
-            return f"translate(encode({value}, 'base64'), E'\\n', '')"
+            return sql("translate(encode({}, 'base64'), E'\\n', '')", value)
         if types.is_date(type):
-            return f"{value}::date::text"
+            return sql("{}::date::text", value)
         if types.is_timestamp(type):
-            zone = "" if type.tz is None else " || 'Z'"
-            return f"({value}::timestamptz at time zone 'UTC')::text{zone}"
+            zone = sql("") if type.tz is None else sql(" || 'Z'")
+            return sql("({}::timestamptz at time zone 'UTC')::text{}", value, zone)
         if self.there.element:
-            return f"case when array_ndims({value}) > 1 then {value}::text else array_to_json({value})::text end"
+            return sql("case when array_ndims({0}) > 1 then {0}::text else array_to_json({0})::text end", value)
         if self.there.type == "bytea":
-            return f"'\\x' || encode({value}, 'hex')"
-        return f"{value}::text" if self.there.category == "B" else output_text(value)
+            return sql("'\\x' || encode({}, 'hex')", value)
+        return sql("{}::text", value) if self.there.category == "B" else output_text(value)
 
-    def is_changed(self, text: str) -> Iterator[str]:
+    def is_changed(self, text: Sql) -> Iterator[Sql]:
         """Yield conditions that are true where the server has stored another value in `t` than it was given."""
-        stored, there = f"t.{self.name}", self.there
+        stored, there = sql("t.{}", self.name), self.there
         if there.category == "N":
-            number = f"{stored}::numeric" if there.type == "money" else f"{stored}::text::numeric"
-            yield f"{number} is distinct from {text}::numeric"
+            number = sql("{}::numeric" if there.type == "money" else "{}::text::numeric", stored)
+            yield sql("{} is distinct from {}::numeric", number, text)
         elif there.type in _CLOCKS:
-            yield f"{stored}::text::timetz is distinct from {text}::timetz or {text} ~ '^\\d+-\\d' or {text} ~ {_FINE}"
+            changed = "{0}::text::timetz is distinct from {1}::timetz or {1} ~ '^\\d+-\\d' or {1} ~ {2}"
+            yield sql(changed, stored, text, _FINE)
         elif there.category == "D":
-            yield f"{stored}::text::timestamptz is distinct from {text}::timestamptz or {text} ~ {_FINE}"
+            changed = "{0}::text::timestamptz is distinct from {1}::timestamptz or {1} ~ {2}"
+            yield sql(changed, stored, text, _FINE)
         elif there.type == "bytea":
-            yield f"{text} !~ '^\\\\x([0-9a-fA-F]{{2}})*$'"
+            yield sql("{} !~ '^\\\\x([0-9a-fA-F]{{2}})*$'", text)
         elif (there.modifier or -1) >= 0 and there.type not in ("bpchar", "bit"):
-            yield f"{stored} is distinct from {self.value(text)}"
+            yield sql("{} is distinct from {}", stored, self.value(text))
 
 
 @dataclass(frozen=True)
@@ -166,83 +182,90 @@ class TargetTable:
     key: tuple[int, ...]
 
     @property
-    def shown(self) -> str:
-        return f"{quoted_name(self.schema)}.{quoted_name(self.name)}"
+    def shown(self) -> Sql:
+        return POSTGRESQL.identifier(self.schema, self.name)
 
     @property
-    def touched(self) -> str:
+    def touched(self) -> Sql:
         """The name of the temporary table of keys as texts `k0`, `k1` and so on; `keys` has their values, too."""
-        return f"ggfmt_touched_{self.number}"
+        return sql("ggfmt_touched_{}", self.number)
 
     @property
-    def keys(self) -> str:
-        return f"ggfmt_keys_{self.number}"
+    def keys(self) -> Sql:
+        return sql("ggfmt_keys_{}", self.number)
 
     @property
-    def rows(self) -> str:
+    def rows(self) -> Sql:
         """The name of the temporary table of rows as texts `s0`, `s1` and so on."""
-        return f"ggfmt_rows_{self.number}"
+        return sql("ggfmt_rows_{}", self.number)
 
-    def _key(self, text: str, prefix: str) -> list[str]:
-        """Return the values of the key from texts with a prefix: `k`, or `s` of rows."""
-        places = enumerate(self.key)
-        return [self.columns[i].value(f"{text}.{prefix}{i if prefix == 's' else j}") for j, i in places]
+    def _keys(self) -> list[Sql]:
+        """Return the values of the key from the texts of `touched`."""
+        return [self.columns[i].value(sql("k.k{}", j)) for j, i in enumerate(self.key)]
 
-    def _same_key(self, values: Sequence[str]) -> str:
+    def _keys_of_rows(self) -> list[Sql]:
+        return [self.columns[i].value(sql("s.s{}", i)) for i in self.key]
+
+    def _values(self, template: str = "v{}") -> list[Sql]:
+        return [sql(template, j) for j in range(len(self.key))]
+
+    def _same_key(self, values: Sequence[Sql]) -> Sql:
         names = (self.columns[i].name for i in self.key)
-        return " and ".join(f"t.{name} = {value}" for name, value in zip(names, values, strict=True))
+        return joined(" and ", [sql("t.{} = {}", *both) for both in zip(names, values, strict=True)])
 
-    def make_keys(self) -> str:
-        values = ", ".join(f"{value} as v{j}" for j, value in enumerate(self._key("k", "k")))
-        return f"create temporary table {self.keys} as select k.*, {values} from {self.touched} as k"
+    def make_keys(self) -> Sql:
+        values = joined(", ", [sql("{} as v{}", value, j) for j, value in enumerate(self._keys())])
+        return sql("create temporary table {} as select k.*, {} from {} as k", self.keys, values, self.touched)
 
-    def equal_keys(self) -> str:
+    def equal_keys(self) -> Sql:
         """Return the query whether keys that differ in the source are one key to the server."""
-        values = ", ".join(f"v{j}" for j in range(len(self.key)))
-        return f"select exists (select from {self.keys} group by {values} having count(*) > 1)"
+        values = joined(", ", self._values())
+        return sql("select exists (select from {} group by {} having count(*) > 1)", self.keys, values)
 
-    def read_touched(self) -> str:
+    def read_touched(self) -> Sql:
         """Return the query of the present rows, with the keys as the source writes them."""
-        names = {i: f"k.k{j}" for j, i in enumerate(self.key) if not pa.types.is_binary(self.columns[i].type)}
-        texts = ", ".join(f'{names.get(i, column.text)} as "{i}"' for i, column in enumerate(self.columns))
-        same = self._same_key([f"k.v{j}" for j in range(len(self.key))])
-        return f"select {texts} from {self.keys} as k join {self.shown} as t on {same}"
+        names = {i: sql("k.k{}", j) for j, i in enumerate(self.key) if not pa.types.is_binary(self.columns[i].type)}
+        texts = [sql('{} as "{}"', names.get(i, column.text), i) for i, column in enumerate(self.columns)]
+        same = self._same_key(self._values("k.v{}"))
+        return sql("select {} from {} as k join {} as t on {}", joined(", ", texts), self.keys, self.shown, same)
 
-    def delete(self, has_rows: bool) -> str:
+    def delete(self, has_rows: bool) -> Sql:
         """Return the statement that deletes the touched keys without a row."""
-        gone = f"select {', '.join(f'k.v{j}' for j in range(len(self.key)))} from {self.keys} as k"
+        gone = sql("select {} from {} as k", joined(", ", self._values("k.v{}")), self.keys)
         if has_rows:
-            gone += f" except select {', '.join(self._key('s', 's'))} from {self.rows} as s"
-        values = ", ".join(f"v{j}" for j in range(len(self.key)))
-        same = self._same_key([f"gone.v{j}" for j in range(len(self.key))])
-        return f"delete from {self.shown} as t using ({gone}) as gone ({values}) where {same}"
+            gone = sql("{} except select {} from {} as s", gone, joined(", ", self._keys_of_rows()), self.rows)
+        values, same = joined(", ", self._values()), self._same_key(self._values("gone.v{}"))
+        return sql("delete from {} as t using ({}) as gone ({}) where {}", self.shown, gone, values, same)
 
-    def merge(self) -> str:
+    def merge(self) -> Sql:
         written = [(i, column) for i, column in enumerate(self.columns) if column.there.filled != "s"]
-        names = ", ".join(column.name for _, column in written)
-        values = ", ".join(f"s.{column.name}" for _, column in written)
-        rows = ", ".join(f"{column.value(f'r.s{i}')} as {column.name}" for i, column in written)
-        changes = ", ".join(f"{column.name} = s.{column.name}" for i, column in written if i not in self.key)
-        system = " overriding system value" if any(column.there.filled == "a" for _, column in written) else ""
-        same = self._same_key([f"s.{self.columns[i].name}" for i in self.key])
-        return (
-            f"merge into {self.shown} as t\nusing (select {rows} from {self.rows} as r) as s\non {same}\n"
-            f"when matched then {f'update set {changes}' if changes else 'do nothing'}\n"
-            f"when not matched then insert ({names}){system} values ({values})"
+        changes = joined(", ", [sql("{0} = s.{0}", column.name) for i, column in written if i not in self.key])
+        is_filled = any(column.there.filled == "a" for _, column in written)
+        return sql(
+            "merge into {table} as t\nusing (select {sources} from {rows} as r) as s\non {same}\n"
+            "when matched then {update}\nwhen not matched then insert ({names}){system} values ({values})",
+            table=self.shown,
+            sources=joined(", ", [sql("{} as {}", c.value(sql("r.s{}", i)), c.name) for i, c in written]),
+            rows=self.rows,
+            same=self._same_key([sql("s.{}", self.columns[i].name) for i in self.key]),
+            update=sql("update set {}", changes) if changes else sql("do nothing"),
+            names=joined(", ", [column.name for _, column in written]),
+            system=sql(" overriding system value" if is_filled else ""),
+            values=joined(", ", [sql("s.{}", column.name) for _, column in written]),
         )
 
-    def changed(self) -> tuple[list[TableColumn], str]:
+    def changed(self) -> tuple[list[TableColumn], Sql]:
         """Return columns, and the query that counts the rows without a row in the table, and by column those of which
         the server has stored another value."""
         checks = [
             (column, condition)
             for i, column in enumerate(self.columns)
             if column.there.filled != "s"
-            for condition in column.is_changed(f"s.s{i}")
+            for condition in column.is_changed(sql("s.s{}", i))
         ]
-        lost = f"count(*) filter (where t.{self.columns[self.key[0]].name} is null)"
-        counts = ", ".join([lost, *(f"count(*) filter (where {condition})" for _, condition in checks)])
-        same = self._same_key(self._key("s", "s"))
-        return [
-            column for column, _ in checks
-        ], f"select {counts} from {self.rows} as s left join {self.shown} as t on {same}"
+        lost = sql("t.{} is null", self.columns[self.key[0]].name)
+        wrong = [lost, *(condition for _, condition in checks)]
+        counts = joined(", ", [sql("count(*) filter (where {})", condition) for condition in wrong])
+        same = self._same_key(self._keys_of_rows())
+        query = sql("select {} from {} as s left join {} as t on {}", counts, self.rows, self.shown, same)
+        return [column for column, _ in checks], query

@@ -17,6 +17,7 @@ from ggfmt.commit.records import MANIFEST
 from ggfmt.commit.store import FAILURES
 from ggfmt.commit.versions import VERSIONS, Switch, expired, has_links, last_number, present_version, version_of
 from ggfmt.java.text import visible
+from ggfmt.location import local_status
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.targets.target import next_name
 
@@ -80,7 +81,7 @@ class DirectoryVersions:
     def _files(self, table: str) -> list[tuple[str, int]]:
         """Return the files of a directory, also of others, with sizes. Raises: UsageError GG501 for other entries."""
         store = self._store
-        if not os.path.lexists(store.inner(table)):
+        if local_status(store.inner(table)) is None:
             return []
         if store.link_target(table) is not None and present_version(store, table) is None:
             raise existing_output_error(store, LINK_MESSAGE, table, LINK_HELP)
@@ -121,7 +122,7 @@ def find_versions(
     every = {*before, *tables}
     if len({folded(name) for name in every}) < len(every) and knows_no_case(store):
         why = "names of tables differ only in case"
-    elif not has_links(store, f"{staging_of(run)}/link"):
+    elif not has_links(store, f"{staging_of(run)}/link", every):
         why = "the file system has no symbolic links"
     else:
         return DirectoryVersions(output, run, tables, before - {*tables} if replaces_all else ())

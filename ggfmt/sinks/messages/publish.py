@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ggfmt.commit.commit import CommitPart, check_targets, commit, write_errors_stop
+from ggfmt.commit.commit import CommitPart, commit, write_errors_stop
 from ggfmt.commit.directory import OutputDirectory
 from ggfmt.commit.names import FileLocation, folded, reject_file, safe_file_name, stamp
 from ggfmt.commit.records import LAYOUT, MANIFEST, as_bytes, earlier_manifest, records, run_file, without_replaced
@@ -123,7 +123,6 @@ def publish(
         described, targets = _describe(run, results), results.job.targets
         manifests = {output: _manifest(output, named, schemas, described) for output in outputs}
         parts = [_part(output, replaced[output], targets, named, schemas, manifests[output]) for output in outputs]
-        check_targets(parts)
         commit(results.job.run, [*parts, *others])
     return {output.root.address: manifest for output, manifest in manifests.items()}
 

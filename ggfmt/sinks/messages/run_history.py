@@ -5,7 +5,6 @@ It changes nothing and locks nothing. Apart from the manifest, it reads a bounde
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -81,7 +80,7 @@ def _rejects(store: Store, record: records.RunRecord) -> Iterator[RejectedRecord
 
 def _first_lines(store: Store, name: str) -> list[bytes]:
     """Return the complete lines at the start of a file; none behind a symbolic link."""
-    if store.link_above(name) is not None or (store.local and os.path.islink(store.inner(name))):
+    if store.link_above(name) is not None or store.is_link(name):
         return []
     if store.size(name) is None:
         return []

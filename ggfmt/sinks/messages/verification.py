@@ -120,7 +120,7 @@ def _compare(
 ) -> Iterator[Diagnostic]:
     there = set(present)
     for name in sorted(there - listed.keys()):
-        if store.local and os.path.islink(store.inner(name)):
+        if store.is_link(name):
             yield Diagnostic("GG511", LINK_MESSAGE, Span(file=store.shown(name)), LINK_HELP)
         else:
             help = "move the file away, unless you need it here"

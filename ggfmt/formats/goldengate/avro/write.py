@@ -17,6 +17,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.columnar.avro import END, Columns, array_bytes, string_maps, strings, text_bytes
 from ggfmt.columnar.metadata import Clock, OpKeys
 from ggfmt.columnar.pieces import Piece, join_binary, zigzag_varint
+from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api import writing
 from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.losses import MISSING_AS_NULL
@@ -28,6 +29,7 @@ from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.writing import MetaValues, handle_key_updates, misfits, template_projection
 from ggfmt.java.charsets import byte_order_mark, encoder
 from ggfmt.model.change import ChangeBatch, OpType
+from ggfmt.model.sql import sql
 from ggfmt.model.table import TableDef
 
 
@@ -162,10 +164,12 @@ def _framing(
     return ObjectContainer(table, avro_schema(table, options, context, by_image).compact, context.codec)
 
 
-def _hive_table(table: TableDef, options: AvroOptions, context: Context, location: str, by_image: bool) -> str:
+def _hive_table(
+    table: TableDef, options: AvroOptions, context: Context, location: str, by_image: bool
+) -> str | Diagnostic:
     """Return a Hive table over the container files of a table, which takes its columns from their schema."""
     literal = {"avro.schema.literal": avro_schema(table, options, context, by_image).compact}
-    return schemas.create_table(table, (), "STORED AS AVRO", location, literal)
+    return schemas.create_table(table, (), sql("STORED AS AVRO"), location, literal)
 
 
 def _writer(by_image: bool, container: bool) -> writing.WriteSupport:

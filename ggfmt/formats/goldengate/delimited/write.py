@@ -22,6 +22,7 @@ from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.schemas import MessageType, target_type
 from ggfmt.formats.goldengate.writing import MetaValues, handle_key_updates, template_projection
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
+from ggfmt.model.sql import sql
 from ggfmt.model.table import TableDef
 
 _PLACES = {
@@ -200,12 +201,12 @@ def hive_table(table: TableDef, options: DelimitedOptions, context: Context, loc
     count = len(names) - len(cells)
     metadata = schemas.unique_names(names[:count], names[count:])
     columns = [
-        (name, "STRING" if cell.part is Part.NAME else schemas.hive_type(table.columns[cell.column]))
+        (name, sql("STRING") if cell.part is Part.NAME else schemas.hive_type(table.columns[cell.column]))
         for name, cell in zip(names[count:], cells, strict=True)
     ]
     return schemas.text_table(
         table,
-        [*((name, "STRING") for name in metadata), *columns],
+        [*((name, sql("STRING")) for name in metadata), *columns],
         options.field_delimiter,
         options.line_delimiter,
         options.null_value_representation,
