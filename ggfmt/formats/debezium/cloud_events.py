@@ -22,7 +22,7 @@ from ggfmt.formats.records.dialect import ABSENT, non_null
 from ggfmt.formats.records.problems import RecordError, decoded, missing_member_error
 
 VERSION = "specversion"
-PREFIX, _TYPE = "iodebezium", "io.debezium."
+_PREFIX, _TYPE = "iodebezium", "io.debezium."
 _MEMBERS = (*SOURCE_NUMBERS, *SOURCE_TEXTS, *SourceBlock.__struct_fields__, *(name for name, *_ in FIXED))
 _ATTRIBUTES = {name.replace("_", ""): name for name in _MEMBERS}
 _OF_TRANSACTION = {f"tx{name.replace('_', '')}": name for name in TRANSACTION}
@@ -50,10 +50,10 @@ def message_of(members: Mapping[str, Raw]) -> bytes:
     if images.keys() == {"schema", "payload"}:
         schema = images["schema"]
         images = decoded(raw_members, images["payload"], "`payload` is not an object")
-    own = {name.removeprefix(PREFIX): value for name, value in members.items() if name.startswith(PREFIX)}
+    own = {name.removeprefix(_PREFIX): value for name, value in members.items() if name.startswith(_PREFIX)}
     op = images.get("op", own.pop("op", None))
     if op is None:
-        raise missing_member_error(f"{PREFIX}op", _NO_ATTRIBUTES, what="the event")
+        raise missing_member_error(f"{_PREFIX}op", _NO_ATTRIBUTES, what="the event")
     transaction = {member: own.pop(name) for name, member in _OF_TRANSACTION.items() if non_null(own.get(name, ABSENT))}
     source = {_ATTRIBUTES.get(name, name): value for name, value in own.items()}
     envelope = {"source": source, "op": op, "transaction": transaction or None, **images}

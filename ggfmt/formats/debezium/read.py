@@ -24,7 +24,7 @@ from ggfmt.formats.debezium.connectors import Connector, connector_of, fields_wi
 from ggfmt.formats.debezium.source import qualified_name
 from ggfmt.formats.debezium.types import TableColumn, Types, of_table_column
 from ggfmt.formats.json.files import MONGODB, unread_record
-from ggfmt.formats.json.repeated import Once
+from ggfmt.formats.json.repeated import EVERY, Once
 from ggfmt.formats.json.shapes import Encoding
 from ggfmt.formats.json.values import json_kind, raw_members
 from ggfmt.formats.records import roles
@@ -250,8 +250,7 @@ class Debezium(Dialect):
     @cached_property
     def once(self) -> Once:
         own = super().once
-        prefixes = tuple(filter(None, ("__", cloud_events.PREFIX, self.options.flattened_prefix)))
-        rows = Once({**own.members, cloud_events.VERSION: None, "type": None, "data": own}, prefixes)
+        rows = Once({**own.members, "data": own}, EVERY.prefixes)  # columns may be members of the record
         return rows._replace(members={**rows.members, "payload": rows})
 
     def changes(self, record: DebeziumRecord) -> Meaning:

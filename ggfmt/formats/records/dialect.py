@@ -38,7 +38,7 @@ from ggfmt.formats.json import dumps
 from ggfmt.formats.json import files as json_files
 from ggfmt.formats.json.cut import WHITE
 from ggfmt.formats.json.files import head_objects
-from ggfmt.formats.json.repeated import Once, repeated_error, repeated_in_lines, repeated_member
+from ggfmt.formats.json.repeated import EVERY, Once, repeated_error, repeated_in_lines, repeated_member
 from ggfmt.formats.json.values import parse, raw_members
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.members import MemberDecoder
@@ -489,7 +489,7 @@ class Dialect(ABC):
     @cached_property
     def once(self) -> Once:
         """The members that a JSON record may have only once; of all others, the last one counts."""
-        return roles.once_of(self.record) if _is_struct(self.record) else Once({})
+        return roles.once_of(self.record) if _is_struct(self.record) else EVERY
 
     def passed_over(self, record: Any) -> Sequence[str]:
         """Return the names of the members of a record that mean nothing to the dialect.

@@ -90,6 +90,23 @@ def test_a_repeated_table_binds_no_identity() -> None:
             assert reasons(found) == ["GG329 the record has the member `table` twice"]
 
 
+ROWS = {
+    "json_row": '{"table":"S.T","op_type":"I","op_ts":"t","pos":"1","ID":1,"N":2}',
+    "kafkaconnect_json": '{"schema":null,"payload":{"table":"S.T","op_type":"I","ID":1,"N":2}}',
+    "debezium_json": '{"ID":1,"N":2,"__op":"c","__table":"T","__schema":"S"}',
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_column_beside_the_metadata_is_a_member(name: str) -> None:
+    good = ROWS[name]
+    data = f"{good}\n" + good.replace('"N":2', '"N":2,"ID":3') + f"\n{good}\n"
+    found = read_alike(name, data.encode())
+    member = "payload.ID" if name == "kafkaconnect_json" else "ID"
+    assert reasons(found) == [f"GG329 the record has the member `{member}` twice"]
+    assert [item.after for item in found.plain] == [{"ID": "1", "N": "2"}] * 2
+
+
 def enveloped(**others: Any) -> str:
     source = {"version": "2.5", "connector": "postgresql", "name": "n", "db": "d", "schema": "s", "table": "t"}
     return json.dumps(

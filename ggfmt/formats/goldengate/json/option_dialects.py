@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -24,7 +23,6 @@ from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.reading import Metadata, MetadataDialect, check_operation_type, only_table
 from ggfmt.formats.goldengate.records import OP_WORDS
 from ggfmt.formats.json.files import is_json_row
-from ggfmt.formats.json.repeated import Once
 from ggfmt.formats.json.values import json_text, raw_members
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, non_null, without_empty_images
@@ -68,11 +66,6 @@ class OptionDialect(MetadataDialect):
     def images(self, op: str, members: _Members) -> _Images:
         """Return the before and after images of a record, each as the bytes of a JSON object, or None."""
         raise NotImplementedError
-
-    @cached_property
-    def once(self) -> Once:
-        images = self.options.image_names if isinstance(self.options, JsonOptions) else ()
-        return Once(dict.fromkeys((*self.metadata.names, *images)))
 
     def changes(self, record: _Members) -> Meaning:
         metadata, places = self.metadata, self.metadata.roles

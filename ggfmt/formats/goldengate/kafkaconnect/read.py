@@ -22,7 +22,7 @@ from ggfmt.formats.goldengate.metacolumns import MetaColumn
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.reading import Metadata, MetadataDialect
 from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
-from ggfmt.formats.json.repeated import Once
+from ggfmt.formats.json.repeated import EVERY, Once
 from ggfmt.formats.json.values import json_texts, raw_members
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Meaning, RecordSchema, converting, non_null
@@ -64,8 +64,7 @@ class KafkaConnect(MetadataDialect):
 
     @cached_property
     def once(self) -> Once:
-        own = dict.fromkeys((*(column.name for column in self.options.meta_columns_template or _FIXED), *_IMAGES))
-        return Once({**own, "schema": None, "payload": Once(own)})
+        return Once({"payload": EVERY}, EVERY.prefixes)
 
     def changes(self, record: dict[str, Raw]) -> Meaning:
         schema = None
