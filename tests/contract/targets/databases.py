@@ -9,7 +9,8 @@ from postgres import Server
 
 import ggfmt
 from contract.targets import KEPT, Row, Target
-from ggfmt.model.table import quoted_name, split_name
+from ggfmt.model.sql import POSTGRESQL
+from ggfmt.model.table import split_name
 
 
 class PostgreSQL(Target):
@@ -36,7 +37,7 @@ class PostgreSQL(Target):
         return ["-q", "apply", str(self.changes), self._server.url, "--key", "ID"]
 
     def _table(self, table: str) -> str:
-        return ".".join(quoted_name(_folded(part)) for part in split_name(table))
+        return POSTGRESQL.identifier(*map(_folded, split_name(table)))
 
     def rows(self, table: str) -> list[Row]:
         found = self._server.copied(f"select * from {self._table(table)}")
