@@ -89,7 +89,7 @@ class Transactions:
             if cause.args[0].code() in (KafkaError._TIMED_OUT, KafkaError._INCONSISTENT, KafkaError._STATE):
                 self._producer.poll(0)  # takes the lines
                 reason = self._lines.reason
-            place = self._shown if topic is None else f"{self._shown}/{topic}"
+            place = self._shown if topic is None or self._lines.has_failed_transaction else f"{self._shown}/{topic}"
             raise Abend(kafka_error(cause, place, reason)) from None
 
     def _cause(self, error: KafkaException) -> KafkaException:

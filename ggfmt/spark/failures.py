@@ -34,7 +34,7 @@ _SPLITS = "or a smaller `--split-size`"
 _REMEDIES: Sequence[tuple[str, str]] = (
     (
         r"removed our application|Y(?:ARN|arn) application",
-        "executors do not start, or end at once: see their logs on the workers, and the page of the cluster",
+        "executors do not start, or soon end: see their logs on the workers, and the page of the cluster",
     ),
     (
         r"maxResultSize",

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from operator import gt
 from typing import Any
 
 import msgspec
@@ -328,17 +329,23 @@ class KafkaSink(MessageSink):
         if (None if now is None else now.run) != (None if self.last is None else self.last.run):
             raise Abend(self._overtaken())
         wanted = {plan.topic: plan.partitions for plan in self.plans}
+        sent = {} if now is None else partition_records(records, self.job_name, now.run)
         if now is not None:
             if self.is_continued:
                 self._check_partitions(now.partitions, wanted)
-            self._check_sent(now, partition_records(records, self.job_name, now.run))
+            self._check_sent(now, sent)
         new = {plan.topic: plan.partitions for plan in self.plans if plan.is_new}
         make_topics(self.client, new, -1 if self.request.create is None else self.request.create[1])
         if new:
             self.plans = self._with_limits(self.plans, list(wanted))
         if self.is_continued:
             assert now is not None
-            self.record = msgspec.structs.replace(now, session=uuid.uuid4().hex, owners=owners)
+            unsent = {topic: count for topic, count in wanted.items() if all(topic != name for name, _ in sent)}
+            ids, begins = now.ids | topic_ids(self.client, wanted), now.begins
+            for topic, found in self._ends(unsent).items():
+                if ids.get(topic) != now.ids.get(topic) or any(map(gt, begins.get(topic, found), found)):
+                    begins = {**begins, topic: found}  # another topic of the same name
+            self.record = msgspec.structs.replace(now, session=uuid.uuid4().hex, owners=owners, ids=ids, begins=begins)
         else:
             self.record = RunRecord(
                 run=run.id,

@@ -270,7 +270,8 @@ def changed_topics(
     cluster = Cluster(settings, "read_uncommitted")  # an open transaction of another program may hide messages
     try:
         there = cluster.topics()
-        for topic, begins in run.begins.items():
+        for topic in sorted({topic for topic, _ in sent}):
+            begins = run.begins[topic]
             if len(there.get(topic, ())) < len(begins):
                 yield topic, "it was deleted", True  # and perhaps made again, with fewer partitions
                 continue

@@ -322,22 +322,43 @@ def delete_records(place: Place, topic: str, number: int, offset: int) -> None:
 
 
 def test_the_ids_of_topics(place: Place, stop_after: Callable[[int], None], monkeypatch: pytest.MonkeyPatch) -> None:
-    """As with brokers that have ids: also a topic that this run has sent nothing to is another one."""
+    """As with brokers that have ids. A topic that this run has sent nothing to may be another one."""
     known: dict[str, str] = {}
     for module in (sink, sender):
         monkeypatch.setattr(module, "topic_ids", lambda settings, topics: {topic: known[topic] for topic in topics})
     known |= {f"{place.prefix}.{table}": f"{table}-1" for table in ("S.A", "S.B")}
     given = changes(place.directory / "in.json", range(200))
-    stop_after(0)
+    stop_after(3)
     with pytest.raises(Stopped):
         place.send(given)
     last, _ = read_run(ClientSettings(place.broker.brokers), place.prefix)
     assert last is not None
     assert last.ids == known
+    assert place.count("S.A")
+    assert not place.count("S.B")
     known[f"{place.prefix}.S.A"] = "S.A-2"
     code, message = failed(lambda: place.send(given))
     assert (code, "its id was `S.A-1`, and is `S.A-2`" in message) == ("GG574", True)
     known[f"{place.prefix}.S.A"] = "S.A-1"
+    made_again(place, "S.B", 20)
+    known[f"{place.prefix}.S.B"] = "S.B-2"
+    place.send(given)
+    last, _ = read_run(ClientSettings(place.broker.brokers), place.prefix)
+    assert last is not None
+    assert last.ids == known
+    assert (place.count("S.A"), place.count("S.B")) == (100, 60 + 100)
+    assert verify(ClientSettings(place.broker.brokers), place.prefix).findings == []
+
+
+@pytest.mark.parametrize("sent", [0, 3])
+def test_a_deleted_topic_that_nothing_was_sent_to_is_made_again(
+    place: Place, stop_after: Callable[[int], None], sent: int
+) -> None:
+    given = changes(place.directory / "in.json", range(200))
+    stop_after(sent)
+    with pytest.raises(Stopped):
+        place.send(given)
+    deleted(place, f"{place.prefix}.S.B")
     place.send(given)
     assert place.count("S.A", "S.B") == 200
 
