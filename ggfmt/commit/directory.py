@@ -18,6 +18,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.location import is_directory, is_link, local_status
 
 _LOST = "lost+found"  # of a file system, in its first directory
+_OF_RUNS = {name.rpartition("/")[2] for name in (MANIFEST, RUNS, JOURNAL, POINTER, ROUND)}
 _NOT_OF_OTHERS = (METADATA_DIRECTORY, SUCCESS_FILE, EMBEDDED_CATALOG, _LOST)
 
 
@@ -95,17 +96,21 @@ def refuse_foreign(directory: Participant, other: str = "") -> None:
 
 
 def _foreign_file(store: Store, directory: str = "") -> str | None:
-    infos = store.fs.get_file_info(pafs.FileSelector(store.inner(directory), allow_not_found=True))
-    infos = sorted(infos, key=lambda info: info.base_name)
-    own = [f"{directory}/{name}".lstrip("/") for name in (MANIFEST, RUNS, JOURNAL, POINTER, ROUND)]
-    if any(info.base_name == METADATA_DIRECTORY for info in infos) and any(map(store.exists, own)):
+    selector = pafs.FileSelector(store.inner(directory), allow_not_found=True)
+    infos = {info.base_name: info for info in store.fs.get_file_info(selector)}
+    others = [
+        name
+        for name in sorted(infos)
+        if not name.startswith(".") and name not in _NOT_OF_OTHERS and moment_of(name) is None
+    ]
+    metadata = f"{directory}/{METADATA_DIRECTORY}".lstrip("/")
+    if others and METADATA_DIRECTORY in infos and _OF_RUNS & {*store.names(metadata)}:
         return None
-    for info in infos:
-        base, name = info.base_name, store.name_of(info)
-        if base.startswith(".") or base in _NOT_OF_OTHERS or moment_of(base) is not None:
-            continue
+    for base in others:
+        name = store.name_of(infos[base])
         is_link = store.local and os.path.islink(store.inner(name))
-        found = _foreign_file(store, name) if info.type == pafs.FileType.Directory and not is_link else name
+        is_directory = infos[base].type == pafs.FileType.Directory and not is_link
+        found = _foreign_file(store, name) if is_directory else name
         if found is not None:
             return found
     return None

@@ -74,7 +74,7 @@ def schemas(
     tables = [masked_table(table, wanted.selection) for table in tables if wanted.selection.selects(table.full_name)]
     if not tables:
         help = "look for the wrong input, `--table` or `--exclude`"
-        raise UsageError(Diagnostic("GG310", "there is no table to make schemas of", help=help))
+        raise UsageError(Diagnostic("GG310", "no table found for a schema", help=help))
     if configuration is not None:
         tables = _replaced(tables, configuration.replacements)
     files: dict[str, SchemaFile] = {}

@@ -78,7 +78,7 @@ def test_no_table_is_no_success(tmp_path: Path, more: list[str], capsys: pytest.
     source = str(write_lines(tmp_path / "in.json", [operation(1)]))
     for check in ([], ["-o", str(tmp_path), "--check"]):
         code, out, log = ended(capsys, "schema", source, *more, *check)
-        assert (code, out) == (2, "") and "there is no table to make schemas of" in log
+        assert (code, out) == (2, "") and "no table found for a schema" in log
 
 
 def not_operations(tmp_path: Path) -> Path:
