@@ -14,6 +14,7 @@ from ggfmt.commit.commit import CommitPart
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.engine import Run, RunRequest, Sink, execute
 from ggfmt.formats.api.format import Projection
+from ggfmt.location import Location
 from ggfmt.model.change import ChangeBatch
 from ggfmt.reading.recognition import reader_of
 from ggfmt.reading.runner import InProcess
@@ -31,6 +32,10 @@ class Broker(Sink[ReadJob, TaskOutcome, list[str]]):
         self.sent: list[str] = []
         self.committed: list[str] = []
         self._fails, self._error = fails, error
+
+    @property
+    def root(self) -> Location:
+        return Location.of("broker")
 
     def _note(self, step: str) -> None:
         self.steps.append(step)

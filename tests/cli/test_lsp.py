@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from lsprotocol import types
+from missing_packages import hide_package
 from pygls.workspace import TextDocument
 
 from ggfmt.cli.lsp import actions, completions, diagnostics, hover
@@ -189,7 +190,8 @@ def test_without_pygls_the_command_says_how_to_install_it(
 ) -> None:
     from ggfmt.cli import main
 
-    monkeypatch.setitem(sys.modules, "ggfmt.cli.lsp", None)
+    monkeypatch.delitem(sys.modules, "ggfmt.cli.lsp", raising=False)
+    hide_package(monkeypatch, "pygls")
     assert main(["lsp"]) == 2
     assert capsys.readouterr().err == "`ggfmt lsp` needs the package `pygls`: run `pip install 'ggfmt[lsp]'`\n"
 

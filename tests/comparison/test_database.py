@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
+from missing_packages import hide_package
 from postgres import Server, server_or_skip
 from typer.testing import CliRunner
 
@@ -72,7 +72,7 @@ grant select on keyless to locked;
 
 
 def test_without_the_driver_a_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(sys.modules, "adbc_driver_postgresql.dbapi", None)
+    hide_package(monkeypatch, "adbc_driver_postgresql")
     code, text = called("postgresql://reader:s3cret@127.0.0.1/shop", str(tmp_path))
     assert (code, "GG589" in text, "pip install 'ggfmt[postgresql]'" in text, "s3cret" in text) == (
         2,

@@ -110,7 +110,7 @@ def test_what_is_no_operation_and_unknown_members_are_logged(
 
 def test_the_reported_input() -> None:
     if not HALF_READABLE.exists():
-        pytest.skip("the shared data are not here")
+        pytest.skip("the shared data are not there")
     with pytest.raises(ggfmt.Abend, match=r"byte 1812.*GG301"):
         ggfmt.schema(HALF_READABLE)
     assert ggfmt.schema(HALF_READABLE, on_reject="quarantine").rejected == {"GG301": 1, "GG305": 1}

@@ -14,8 +14,6 @@ from runs import write_lines as write_records
 import ggfmt
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 
-pytest.importorskip("ggfmt.rows.run")
-
 START = 1_700_000_000  # seconds since 1970
 NAMES = {"I": "insert", "U": "update", "D": "delete"}
 Record = dict[str, Any]

@@ -12,7 +12,8 @@ import pytest
 
 # Reasons of skips, as regular expressions, and why a run of CI may lack what they name.
 ALLOWED = {
-    r"(messages|changes|stream|cases|schema files) (is|are) not there": "data beside the project",
+    r"(messages|changes|stream|cases|schema files|inputs?) (is|are) not there": "data beside the project",
+    r"data are (not there|missing)": "data beside the project",
     r"shared (data|reference) is not here|folder of cases": "data beside the project",
     r"no MariaDB that can be started|a database is missing": "no server of MariaDB is in the image of CI",
     r"Debezium is not installed": "a run of hours, with an environment of its own",
@@ -33,6 +34,7 @@ REQUIRED = {
     r"kernels": "`pip install -e .` builds them with a C compiler",
     r"PostgreSQL": "the Debian package `postgresql`, which `.ci/run` installs or asks for",
     r"duckdb": "the extra `test`",
+    r"no server of": "the extra `test`; Azurite, which `.ci/run` installs with npm",
 }
 
 

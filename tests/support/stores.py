@@ -192,7 +192,7 @@ def store_server(tmp_path_factory: pytest.TempPathFactory, request: pytest.Fixtu
     kind = STORES[request.param]
     missing = kind.missing()
     if missing is not None:
-        pytest.skip(missing)
+        pytest.skip(f"no server of {request.param}: {missing}")
     with running(kind, tmp_path_factory.mktemp(request.param) / "server.log") as port:
         yield request.param, port
 

@@ -38,7 +38,7 @@ ROUNDS = 3
 ERRORS = ("EIO", "ENOSPC", "EACCES")
 TIME_LIMIT_SECONDS = 60.0
 _CLOCK = re.compile(rb'"current_ts":"[^"]*"')
-_CHANGING = re.compile(r"[0-9]{4}-[0-9_.-]+-[0-9a-f]{8}(?=[ /.]|$)|[0-9]+")  # what tells files of one kind apart
+_CHANGING = re.compile(r"[0-9]{4}-[0-9_.-]+-[0-9a-f]{8}(?=[ /.]|$)|[0-9]+")  # what distinguishes files of one kind
 OPTIONS = ["--master", "none[1]", "--no-progress"]
 STORIES: dict[str, list[str]] = {
     "run": ["run", "in", "-o", "out", "--to", "json", "--mode", "overwrite"],
