@@ -1,3 +1,3 @@
 """The version, in a module without imports. Between releases it is that of the next one, with `.dev0`."""
 
-VERSION = "0.3.0"
+VERSION = "0.4.0.dev0"
