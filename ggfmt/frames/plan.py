@@ -25,7 +25,7 @@ from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import STRING, Column, Kind, SqlType, TableDef
 from ggfmt.options.property_values import refuse_empty
 from ggfmt.options.value_types import Keys, Size
-from ggfmt.reading.discovery import find_keys
+from ggfmt.reading.discovery import find_keys, has_keys_in_changes
 from ggfmt.reading.recognition import detect_format, reader_of, with_defaults
 from ggfmt.reading.runner import Runner
 from ggfmt.reading.scan import Scan, ScanRequest
@@ -129,7 +129,7 @@ class Plan:
 def make_plan(request: Request, runner: Runner, held: ExitStack | None = None) -> Plan:
     """Return the plan. `held` has the messages of topics for as long as it is open; None: there cannot be topics."""
     scan = make_scan(request, held=held)
-    if request.runs_discovery:
+    if request.runs_discovery or (request.discover is None and has_keys_in_changes(scan.job)):
         job, splits = scan.discover(runner)
     else:
         splits = scan.splits(runner.parallelism)

@@ -58,12 +58,21 @@ def discover(job: J, cut: Cut, runner: Runner, tracker: ProgressTracker | None =
 
 def find_keys(job: J, cut: Cut, runner: Runner, tracker: ProgressTracker | None = None) -> J:
     """Return the job with the keys that records state of tables whose definition by the user states none."""
-    side = FORMATS[job.input_format].read_support.by(job.source)
-    if job.settled or not job.catalog.lacks_keys or side.discovery is None or not side.discovery.finds_keys:
+    if not job.catalog.lacks_keys or job.settled or not _finds_keys(job):
         return job
     found = find_definitions(job.input_format, Catalog(job.catalog.trusted), cut, runner, tracker, job.source)
     keyed = {table.full_name: table for table in found.tables if table.full_name in job.catalog.trusted}
     return replace(job, catalog=replace(job.catalog, trusted={**job.catalog.trusted, **keyed}))
+
+
+def has_keys_in_changes(job: ReadJob) -> bool:
+    """Return whether tables of the user may get keys by changes of their definitions, which only a discovery finds."""
+    return job.catalog.lacks_keys and _finds_keys(job) is False
+
+
+def _finds_keys(job: ReadJob) -> bool | None:
+    side = FORMATS[job.input_format].read_support.by(job.source)
+    return None if side.discovery is None else side.discovery.finds_keys
 
 
 def _warn_of_encoded_values(job: ReadJob, discovered: DiscoveryResult) -> None:

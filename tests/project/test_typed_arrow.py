@@ -205,6 +205,7 @@ OVERLOOKED: dict[str, dict[str, int]] = {
     "comparison/partitions.py": {"arg-type": 1},
     "reading/files.py": {"arg-type": 1},
     "reading/rejects.py": {"call-arg": 1, "type-var": 1},
+    "frames/stream.py": {"assignment": 1, "misc": 1},  # older Sparks have no such class
     "frames/write.py": {"override": 1},
     "spark/attached.py": {"arg-type": 2, "no-untyped-call": 1, "union-attr": 1},
 }

@@ -211,7 +211,7 @@ class HandlerBuilder:
             return UNSUPPORTED, f"`{text}` is a format of {whose} that ggfmt does not write", help
         if _is_class(text, written) or of_adapter:
             return UNSUPPORTED, f"`{text}` is a Java class or a template, which ggfmt cannot run", help
-        near = "write each property in a line of its own" if "=" in text else suggestion(text, written)
+        near = "write each property in a separate line" if "=" in text else suggestion(text, written)
         help = self._as_event_handler(folded) or (f"{help}; {near}" if near else help)
         return "GG106", f"`{text}` is not a format", help
 

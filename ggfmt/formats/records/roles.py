@@ -492,10 +492,15 @@ def fields_of(record: type[msgspec.Struct]) -> tuple[_Field, ...]:
 
 @lru_cache(maxsize=256)
 def once_of(record: type[msgspec.Struct]) -> Once:
-    """Return the members that records may have only once: those that a class declares under any condition."""
-    fields = [f for f in fields_of(record) if not f.roles or any(role.when != TRANSACTIONS for role in f.roles)]
+    """Return the members that records may have only once: those that a class declares under any condition, besides
+    times and ids of transactions."""
+    fields = [f for f in fields_of(record) if not f.roles or any(map(_needs_one, f.roles))]
     within = (next((role.within for role in f.roles if role.within), f.struct or f.items) for f in fields)
     return Once({f.name: None if own is None else once_of(own) for f, own in zip(fields, within, strict=True)})
+
+
+def _needs_one(role: Role) -> bool:
+    return role.when != TRANSACTIONS and (role.part is None or role.part.kind not in (TIME, TRANSACTION))
 
 
 def _fields(record: type[msgspec.Struct], inherited: bool = True) -> tuple[_Field, ...]:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from contract.debezium import event, field, wrapped
 from lake_tables import add_changes, change
+from missing_packages import hide_package
 from postgres import Server, server_or_skip
 from typer.testing import CliRunner
 
@@ -571,7 +572,7 @@ def test_errors_have_neither_credentials_nor_values(
     code, text = run("locked:s3cr%2Fet")
     assert code == 3 and "s3cret value" not in text and "columns of this type: `N`" in text
     assert "integer" in text
-    monkeypatch.setitem(sys.modules, "adbc_driver_postgresql.dbapi", None)
+    hide_package(monkeypatch, "adbc_driver_postgresql")
     assert "pip install 'ggfmt[postgresql]'" in run("locked")[1]
 
 

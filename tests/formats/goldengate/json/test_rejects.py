@@ -384,4 +384,5 @@ def test_damaged_files_give_operations_and_rejects_and_every_record_is_accounted
             "GG306",
             "GG307",
             "GG308",
+            "GG329",
         }
