@@ -14,8 +14,8 @@ from places import ROOT
 
 import ggfmt
 
-PYTHON_LINES = 83_375
-C_LINES = 7_530
+PYTHON_LINES = 85_408
+C_LINES = 7_532
 MODULES = 120  # of which one conversion calls a function
 
 

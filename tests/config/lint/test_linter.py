@@ -1192,4 +1192,4 @@ def test_a_property_with_a_class_takes_no_other_text() -> None:
 
 def test_two_properties_on_a_line() -> None:
     (finding,) = lint(b"gg.handlerlist=h\ngg.handler.h.format=json gg.handler.h.a=1g\n", "f")
-    assert (finding.code, "in a line of its own" in str(finding.help)) == ("GG106", True)
+    assert (finding.code, "in a separate line" in str(finding.help)) == ("GG106", True)
