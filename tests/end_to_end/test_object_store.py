@@ -18,11 +18,9 @@ from urllib.parse import quote
 
 import pyarrow as pa
 import pytest
-from frame_rows import generic_rows, write_parts, writer
 from hypothesis import given
 from hypothesis import strategies as st
 from interrupted_commits import Died
-from round_trips import Operation
 from runs import JSON_LINES, operation, run_ggfmt, tables, write_lines
 from s3_server import KEY, SECRET, Store, s3_server, store
 from strategies import examples
@@ -34,13 +32,11 @@ from ggfmt.commit import journal as output_journal
 from ggfmt.commit import locking
 from ggfmt.commit import store as output_store
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, UsageError, without_credentials
-from ggfmt.frames.shapes import GENERIC
 from ggfmt.location import Location, quoted
 from ggfmt.reading.files import DamagedDataError, InputChangedError, TransientReadError, read_error
 from ggfmt.reading.listing import list_inputs
 from ggfmt.render.report.page import page
 from ggfmt.render.runs import run_text
-from ggfmt.sinks.messages import execution
 from ggfmt.sinks.messages.run_history import read_run
 from ggfmt.sinks.messages.verification import verify
 
@@ -106,23 +102,6 @@ def test_modes_hold_in_a_store(store: Store, tmp_path: Path) -> None:
     with pytest.raises(Abend, match="GG301"):
         run([source], out, mode="overwrite")
     assert store.files("deep") == before
-
-
-def test_an_object_that_is_replaced_under_a_run_ends_it(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store.put("in/a.json", lines(tmp_path, *range(40)))
-    real = execution._Task.run
-
-    def replace(self: Any) -> Any:
-        outcome = real(self)
-        store.put("in/a.json", lines(tmp_path, *range(10)))
-        return outcome
-
-    monkeypatch.setattr(execution._Task, "run", replace)
-    with pytest.raises(Abend, match=r"GG310.* changed while it was read"):
-        run([f"s3://{store.bucket}/in"], f"s3://{store.bucket}/out")
-    assert store.files("out") == {}
 
 
 KEYS = ["a%41.json", "a[1]*.json", "b c.json", "what?.json", "x#y.json", "ü@:+&=.json"]
@@ -474,28 +453,6 @@ def test_a_commit_over_two_directories_with_keys_in_their_uris_is_ended_by_the_n
         assert sum(found.messages.values()) == 8
         run = read_run(f"{whose}/{directory}")
         assert SECRET not in page(run) + run_text(run)
-
-
-def test_a_frame_is_written_to_a_store(store: Store, tmp_path: Path) -> None:
-    """By tasks that hold the directory together, by a lease; what is given up leaves nothing."""
-    out = f"s3://{store.bucket}/out"
-    story = [Operation("I", None, {"ID": f"{n}"}, table=f"GG.T{n % 2}") for n in range(8)]
-    rows = generic_rows(story)
-    lines = ("gg.handlerlist=j", *JSON_LINES)
-    made = writer(GENERIC, out, lines)
-    parts = write_parts(made, [rows.slice(0, 5), rows.slice(5)])
-    (lease,) = [key for key in store.files("out") if key.startswith("_ggfmt/leases/")]
-    assert lease.endswith(".json")
-    with pytest.raises(UsageError, match=r"GG501.*another run is writing"):
-        run([f"s3://{store.bucket}/in"], out, allow_empty=True)
-    made.commit(parts)
-    left = store.files("out")
-    assert not [key for key in left if "staging" in key or "leases" in key]
-    assert sum(content.count(b"\n") for key, content in left.items() if key.startswith("j/")) == 8
-    again = writer(GENERIC, out, lines, overwrite=True)
-    parts = write_parts(again, [rows])
-    again.abort(parts)
-    assert store.files("out") == left
 
 
 # Stores that do not answer
