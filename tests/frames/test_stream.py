@@ -482,7 +482,5 @@ def test_a_stream_that_is_killed_in_a_batch_has_every_operation_once(spark: Spar
     assert [path.name for path in (state / "offsets").glob("[0-9]*")] == ["0"]
     (source / "3.json").write_bytes(lines(*map(operation, range(300, 340))))
     frames.register(spark)
-    read_all(spark, source, sink, state)  # the batch that was cut off, as it was
-    assert spark.read.parquet(str(sink)).count() == 300
-    read_all(spark, source, sink, state)
+    read_all(spark, source, sink, state)  # the batch that was cut off, as it was, and the file that came since
     assert_once(spark, source, sink, 340)
