@@ -21,7 +21,7 @@ from ggfmt.commit.commit import CommitPart, Participant, check_directories, lock
 from ggfmt.commit.names import counted, stamp
 from ggfmt.commit.records import is_committed
 from ggfmt.commit.store import FAILURES
-from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors
 from ggfmt.java.text import visible
 from ggfmt.kafka.address import is_kafka
 from ggfmt.location import Location, reason, remedy
@@ -167,7 +167,7 @@ class Sink(ABC, Generic[J, O, R]):
         if problem is not None:
             return problem
         place = str(error.filename or "") or self.shown
-        return Abend(Diagnostic("GG506", what_happened, Span(file=place), remedy(error, "choose another directory")))
+        return Abend("GG506", what_happened, place, remedy(error, "choose another directory"))
 
     def _after_commit(self, run: Run, code: str, what_happened: str) -> CommittedWithErrors | None:
         """Return the error of a run that is committed, or may be; None if nothing was committed in a directory."""
@@ -180,7 +180,7 @@ class Sink(ABC, Generic[J, O, R]):
         except (Abend, *FAILURES) as error:
             message = f"{what_happened}, and ggfmt does not know whether the run is committed: {reason(error)}"
             help = "run `ggfmt verify` on the output directory"
-        return CommittedWithErrors(Diagnostic(code, message, Span(file=self.outputs[0].root.shown), help))
+        return CommittedWithErrors(code, message, self.outputs[0].root.shown, help)
 
 
 def execute(
@@ -236,7 +236,7 @@ def _walk(run: Run, sink: Sink[J, O, R], start: Callable[[], AbstractContextMana
             if isinstance(error, Abend):
                 raise
             # Of a task in this process: an unreadable input is part of its outcome.
-            raise Abend(write_error(sink.root, error)) from None
+            raise Abend.of(write_error(sink.root, error)) from None
         run.watch.lap(None)
         others = [] if checkpoint is None else [checkpoint.part(run.id, sink.targets, scan.inputs)]
         check_inputs_unchanged(scan.files)  # last, so that the checkpoint records what the run has read

@@ -126,7 +126,7 @@ def check_table_names(tables: Iterable[str], replacements: Replacements) -> None
     """Abend if two tables get one name: their order could not be kept."""
     diagnostic = merged_tables_error(tables, replacements.schema)
     if diagnostic is not None:
-        raise Abend(diagnostic)
+        raise Abend.of(diagnostic)
 
 
 def merged_tables_error(tables: Iterable[str], replacements: Sequence[Replacement]) -> Diagnostic | None:
@@ -170,7 +170,7 @@ def _limited(regex: JavaRegex, key: str, what: str, place: Span) -> Iterator[Non
         pattern = visible(regex.java[:_SHOWN])
         message = f"`{key}`: the pattern `{pattern}` takes more than {MAX_SECONDS} seconds for {what}"
         help = "rewrite the pattern so that a text can match in one way only: for example `a+`, not `(a+)+`"
-        raise Abend(Diagnostic("GG212", message, place, help)) from None
+        raise Abend("GG212", message, place, help) from None
 
 
 def replace_content(batch: ChangeBatch, columns: Mapping[int, Sequence[Replacement]]) -> ChangeBatch:

@@ -90,7 +90,7 @@ def run_application(request: ApplyRequest) -> list[str]:
     url = request.database if request.database is not None else inputs.pop()
     if not is_database(url) or not inputs:
         help = "for example `ggfmt apply changes/ postgresql://HOST/DATABASE`"
-        raise UsageError(Diagnostic("GG580", "give change files, and last the URL of a PostgreSQL database", help=help))
+        raise UsageError("GG580", "give change files, and last the URL of a PostgreSQL database", help=help)
     shared = {each.name for each in parameters(ConsolidateRequest)} & {each.name for each in parameters(ApplyRequest)}
     given: dict[str, Any] = {name: getattr(request, name) for name in shared}
     remove_abandoned()
@@ -101,7 +101,7 @@ def run_application(request: ApplyRequest) -> list[str]:
             places = {"output": scratch / OUTPUT, "checkpoint": scratch / CHECKPOINT}
             run_consolidation(ConsolidateRequest(**{**given, **places, "inputs": inputs}, master="none"), database)
         except GgfmtError as error:
-            raise type(error)(*(_placed(each, scratch, database.shown) for each in error.diagnostics)) from None
+            raise type(error).of(*(_placed(each, scratch, database.shown) for each in error.diagnostics)) from None
         finally:
             database.close()
     return database.statements

@@ -116,11 +116,10 @@ def _mask_key(file: Path | None) -> bytes:
             with open(file, "rb") as stream:
                 key = stream.read().rstrip(b"\r\n")
     except OSError as error:
-        raise UsageError(Diagnostic("GG593", f"the key of `--mask-key` cannot be read: {error.strerror}")) from None
+        raise UsageError("GG593", f"the key of `--mask-key` cannot be read: {error.strerror}") from None
     if len(key) < MIN_KEY_BYTES:
-        message = f"the mask `hash` needs a key of {MIN_KEY_BYTES} bytes or more"
         help = f"put a random text into a file for `--mask-key`, or into the variable `{MASK_KEY}`"
-        raise UsageError(Diagnostic("GG593", message, help=help))
+        raise UsageError("GG593", f"the mask `hash` needs a key of {MIN_KEY_BYTES} bytes or more", help=help)
     return key
 
 
@@ -185,7 +184,7 @@ def configuration(
     files, given = texts(config), lines(settings)
     if to is None and not files and not given:
         help = "give a handler file with `-c`, or a format, such as `--to json`"
-        raise ConfigurationError(Diagnostic("GG105", "no handler or format is given", help=help))
+        raise ConfigurationError("GG105", "no handler or format is given", help=help)
     return read_configuration(files, given, words(handlers), _chosen_format(to, files, stream))
 
 
@@ -205,7 +204,7 @@ def _chosen_format(to: str | None, config: Sequence[str], stream: bool) -> Parse
     if format is None or format.writes is None:
         written = [*(name for name, format in FORMATS.items() if format.writes is not None), *CONVERTED]
         help = "; ".join(filter(None, (f"formats are {list_names(written)}", suggestion(to, written))))
-        raise UsageError(Diagnostic("GG106", f"`{to}` is not a format that ggfmt writes", help=help))
+        raise UsageError("GG106", f"`{to}` is not a format that ggfmt writes", help=help)
     made = handler_lines(format, *(("partitionByTable=false",) if stream and not format.by_table else ()))
     return entries_from_settings(made, CHOSEN)
 

@@ -16,7 +16,7 @@ import msgspec
 from ggfmt.commit.names import METADATA_DIRECTORY, SUCCESS_FILE
 from ggfmt.commit.store import Store, parent
 from ggfmt.commit.versions import Switch, switch
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Abend
 
 VERSION = 3
 READABLE_VERSIONS = (2, VERSION)  # of journals; one of version 2 has no switches
@@ -112,7 +112,7 @@ def read_document(store: Store, name: str) -> dict[str, Any] | None:
 def damaged(store: Store, name: str, what: str) -> Abend:
     file = name.rpartition("/")[2]
     help = _HELP.get(name, "restore the file from a copy, or choose another output directory")
-    return Abend(Diagnostic("GG509", f"`{file}` {what}", Span(file=store.shown(name)), help))
+    return Abend("GG509", f"`{file}` {what}", store.shown(name), help)
 
 
 _UNDECIDED = (
@@ -128,9 +128,8 @@ def read_journal(store: Store) -> Journal | None:
     if document is None:
         return None
     if document.get("version") not in READABLE_VERSIONS:
-        message = "the journal is from another version of ggfmt"
         help = "finish the commit with the version that started it: start any `ggfmt run` to this directory"
-        raise Abend(Diagnostic("GG509", message, Span(file=store.shown(JOURNAL)), help))
+        raise Abend("GG509", "the journal is from another version of ggfmt", store.shown(JOURNAL), help)
     try:
         return Journal.of(document)
     except ValueError as error:
@@ -203,8 +202,7 @@ def _not_as_listed(store: Store, name: str, what: str) -> Abend:
         "restore the file or its moved directory; to continue without the missing files, remove "
         "`_ggfmt/journal.json` and `_ggfmt/pointer.json`, and run again with the same inputs"
     )
-    message = f"a file of an interrupted commit {what}"
-    return Abend(Diagnostic("GG509", message, Span(file=store.shown(name)), help))
+    return Abend("GG509", f"a file of an interrupted commit {what}", store.shown(name), help)
 
 
 def _move(move: Move, stores: Sequence[Store]) -> None:

@@ -22,7 +22,7 @@ from typing import IO, Any, Protocol
 from ggfmt.commit.journal import staging_of
 from ggfmt.commit.names import METADATA_DIRECTORY
 from ggfmt.commit.store import FAILURES, Store
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import UsageError
 from ggfmt.location import Location
 
 LEASE_SECONDS = 600.0
@@ -106,9 +106,8 @@ def lock_owner(store: Store) -> dict[str, Any] | None:
 
 def lock_conflict_error(store: Store, what: str, owner: dict[str, Any], seen: str = "") -> UsageError:
     who = f": process {owner['pid']} on {owner['host']}, since {owner['since']}" if "since" in owner else ""
-    message = f"another run is writing to {what}{who}{seen}"
     help = "wait until that run ends, or choose another directory"
-    return UsageError(Diagnostic("GG501", message, Span(file=store.root.shown), help))
+    return UsageError("GG501", f"another run is writing to {what}{who}{seen}", store.root.shown, help)
 
 
 class Lock:

@@ -25,7 +25,7 @@ from ggfmt.columnar.pieces import text_buffer
 from ggfmt.commit.journal import damaged, is_below, read_document, read_journal
 from ggfmt.commit.names import METADATA_DIRECTORY
 from ggfmt.commit.store import FAILURES, Store
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, Span, UsageError
 from ggfmt.location import Location, reason
 from ggfmt.model.change import OP_TYPES
 
@@ -189,12 +189,12 @@ def output_to_read(root: str) -> Iterator[Store]:
         yield Store(Location.of(root))
     except FAILURES as error:
         message = f"the output directory cannot be read: {reason(error)}"
-        raise Abend(Diagnostic("GG506", message, Span(file=root), getattr(error, "help", None))) from None
+        raise Abend("GG506", message, root, getattr(error, "help", None)) from None
 
 
 def no_output(root: str) -> UsageError:
     message = "the directory is not an output of ggfmt: it has no `_ggfmt/manifest.json`"
-    return UsageError(Diagnostic("GG310", message, Span(file=root), "give the output directory (`-o`) of a run"))
+    return UsageError("GG310", message, root, "give the output directory (`-o`) of a run")
 
 
 def records(store: Store) -> Iterator[RunRecord]:
@@ -438,15 +438,15 @@ def manifest_of(record: RunRecord, store: Store) -> Manifest:
     place = Span(file=store.shown(record.place))
     if CONSOLIDATION_MEMBER in record.document:
         message = "the directory holds rows of `ggfmt consolidate`, which have no run report"
-        raise UsageError(Diagnostic("GG560", message, place, "see the counts of all tables in its manifest"))
+        raise UsageError("GG560", message, place, "see the counts of all tables in its manifest")
     later = later_layout(record.document)
     if later is not None:
-        raise Abend(Diagnostic("GG561", later, place, NEWER_LAYOUT_HELP))
+        raise Abend("GG561", later, place, NEWER_LAYOUT_HELP)
     try:
         return msgspec.convert(record.document, Manifest)
     except msgspec.ValidationError as error:
         help = "restore the manifest from a copy, and check the files with `ggfmt verify`"
-        raise Abend(Diagnostic("GG562", f"the manifest is damaged: {error}", place, help)) from None
+        raise Abend("GG562", f"the manifest is damaged: {error}", place, help) from None
 
 
 def later_layout(document: dict[str, Any]) -> str | None:

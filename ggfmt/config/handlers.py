@@ -62,7 +62,7 @@ def read_configuration(
     )
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     if any(parsed.missing for _, parsed in sources):
-        raise MissingFileError(*findings)
+        raise MissingFileError.of(*findings)
     if errors:
-        raise ConfigurationError(*findings)
+        raise ConfigurationError.of(*findings)
     return Configuration(configs, findings, reading.run, reading.replacements, reading.release)

@@ -150,7 +150,7 @@ def client_settings(address: KafkaAddress, *sources: Iterable[Property]) -> tupl
     settings = ClientSettings(address.brokers, {name: value for name, (value, _) in translation.found.items()})
     findings = translation.findings or list(translation.refused_by_library(settings))
     if findings:
-        raise ConfigurationError(*findings)
+        raise ConfigurationError.of(*findings)
     if translation.replaced:
         log.info("ggfmt sends each message once, and sets these itself: %s", ", ".join(translation.replaced))
     return settings, converters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
+from ggfmt.diagnostics.diagnostic import UsageError
 
 PropertyValue = str | bool | int | float
 
@@ -22,7 +22,7 @@ def property_text(key: object, value: object) -> str:
 
 
 def argument_error(message: str, help: str | None) -> UsageError:
-    return UsageError(Diagnostic("GG565", message, help=help))
+    return UsageError("GG565", message, help=help)
 
 
 def refuse_empty(what: str, given: object) -> None:

@@ -144,7 +144,7 @@ def find_definitions(
             outcomes = runner.run(task, cut.all, progress)
             for outcome in outcomes:
                 if isinstance(outcome, Diagnostic):
-                    raise Abend(outcome)
+                    raise Abend.of(outcome)
             crossed = {outcome.input for outcome in outcomes if isinstance(outcome, SplitBoundaryCrossing)}
             if not crossed:
                 return outcomes

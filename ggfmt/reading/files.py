@@ -167,14 +167,14 @@ class InputFile:
 
 def unreadable(path: str, error: Exception) -> Diagnostic:
     if isinstance(error, InputChangedError):
-        return Diagnostic("GG310", str(error), Span(file=path), _CHANGED_HELP)
+        return Diagnostic("GG310", str(error), path, _CHANGED_HELP)
     message = f"the input cannot be read: {without_credentials(reason(error))}"
-    return Diagnostic("GG310", message, Span(file=path), store_remedy(error))
+    return Diagnostic("GG310", message, path, store_remedy(error))
 
 
 def not_found(given: str, what: str = "input") -> Diagnostic:
     help = "check the path; relative paths start at the current directory"
-    return Diagnostic("GG310", f"{what} not found", Span(file=given), help)
+    return Diagnostic("GG310", f"{what} not found", given, help)
 
 
 @contextmanager
@@ -183,7 +183,7 @@ def unreadable_stops(shown: str) -> Iterator[None]:
     try:
         yield
     except (OSError, pa.ArrowException) as error:
-        raise Abend(unreadable(shown, error)) from None
+        raise Abend.of(unreadable(shown, error)) from None
 
 
 class TransientReadError(OSError):
@@ -202,7 +202,7 @@ def read_error(file: InputFile, error: Exception) -> Abend | TransientReadError:
     problem = unreadable(file.shown, error)
     lasts = isinstance(error, (InputChangedError, DamagedDataError, FileNotFoundError, PermissionError))
     if file.location.is_local or lasts or not isinstance(error, OSError):
-        return Abend(problem)
+        return Abend.of(problem)
     return TransientReadError(problem)
 
 
@@ -212,7 +212,7 @@ def read_errors_stop() -> Iterator[None]:
     try:
         yield
     except TransientReadError as error:
-        raise Abend(error.diagnostic) from None
+        raise Abend.of(error.diagnostic) from None
 
 
 def defect(error: Exception, place: Span) -> Diagnostic:

@@ -326,4 +326,4 @@ def guarded(events: Iterator[Event], place: Span) -> Iterator[Event]:
     except (SplitBoundaryError, OSError, MemoryError, Abend):
         raise
     except Exception as error:
-        raise Abend(defect(error, place)) from None
+        raise Abend.of(defect(error, place)) from None

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, suggestion
+from ggfmt.diagnostics.diagnostic import Span, UsageError, suggestion
 from ggfmt.frames.batches import FILE_BITS
 from ggfmt.frames.column_types import SMALL_TYPES, TEXT, column_type, listed_types, named_type, type_name
 from ggfmt.frames.plan import merge_tables
@@ -194,7 +194,7 @@ def with_key(table: TableDef, names: Sequence[str]) -> TableDef:
     if lacking:
         message = f"`--key` names `{lacking[0]}`, which is not a column of the table"
         help = f"choose from its columns: {', '.join(f'`{name}`' for name in table.column_names)}"
-        raise UsageError(Diagnostic("GG551", message, Span(table=table.full_name), help))
+        raise UsageError("GG551", message, Span(table=table.full_name), help)
     return keyed
 
 
@@ -203,7 +203,7 @@ def type_named(name: str) -> pa.DataType:
     found = named_type(name)
     if found is None:
         raise UsageError(
-            Diagnostic("GG551", f"`{name}` is not a type of a column", help=f"use one of these types: {listed_types()}")
+            "GG551", f"`{name}` is not a type of a column", help=f"use one of these types: {listed_types()}"
         )
     return found
 

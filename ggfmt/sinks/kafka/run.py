@@ -163,7 +163,7 @@ class KafkaSink(MessageSink):
             f"the checkpoint and the job `{self.request.job}` are not of one time: one of them is older, or another"
         )
         help = "use the `--job` and the `--checkpoint` of one series of runs, or other ones for both"
-        raise UsageError(Diagnostic("GG574", message, Span(file=run.checkpoint.root.shown), help))
+        raise UsageError("GG574", message, run.checkpoint.root.shown, help)
 
     def plan(self, run: Run) -> Job:
         job = super().plan(run)
@@ -254,18 +254,17 @@ class KafkaSink(MessageSink):
                 owner = "ggfmt" if topic == STATE_TOPIC else "Kafka"
                 message = "the topic is an input and an output" if is_read else f"the topic is one of {owner} itself"
                 help = "send to other topics: `topicMappingTemplate`"
-                raise UsageError(Diagnostic("GG577", message, Span(file=f"{self.shown}/{topic}"), help))
+                raise UsageError("GG577", message, f"{self.shown}/{topic}", help)
 
     def _planned(self, topics: Mapping[str, TopicTotals]) -> list[TopicPlan]:
         """Check the topics. UsageError GG572 if the cluster lacks some, Abend GG573 if it would refuse a message."""
         known = self.target.partitions
         missing = sorted(topics.keys() - known.keys())
         if missing and self.request.create is None:
-            place = Span(file=f"{self.shown}/{missing[0]}")
             others = f", and {counted(len(missing) - 1, 'other topic')}" if len(missing) > 1 else ""
             message = f"the cluster has no topic `{visible(missing[0])}`{others}"
             help = "make the topics, or let ggfmt make them with `--create-topics PARTITIONS[:REPLICATION]`"
-            raise UsageError(Diagnostic("GG572", message, place, help))
+            raise UsageError("GG572", message, Span(file=f"{self.shown}/{missing[0]}"), help)
         count = self.target.missing or 0
         plans = [
             TopicPlan(topic, known.get(topic, count), topics[topic], None, topic in missing) for topic in sorted(topics)
@@ -285,7 +284,7 @@ class KafkaSink(MessageSink):
                     f"{limit:,} (`max.message.bytes`); {self._sent_before}"
                 )
                 help = "raise `max.message.bytes` of the topic, or send each operation on its own with `mode=op`"
-                raise Abend(Diagnostic("GG573", message, Span(file=f"{self.shown}/{plan.topic}"), help))
+                raise Abend("GG573", message, f"{self.shown}/{plan.topic}", help)
         return [replace(plan, limit=limits.get(plan.topic)) for plan in plans]
 
     @property
@@ -308,7 +307,7 @@ class KafkaSink(MessageSink):
                 finally:
                     fenced.close()
             except Fenced:
-                raise Abend(self._overtaken()) from None
+                raise Abend.of(self._overtaken()) from None
         if others:
             commit(run.id, list(others))
         run.watch.lap(SENDING)
@@ -327,7 +326,7 @@ class KafkaSink(MessageSink):
             owners = count
             now, records = read_run(self.client, self.job_name)
         if (None if now is None else now.run) != (None if self.last is None else self.last.run):
-            raise Abend(self._overtaken())
+            raise Abend.of(self._overtaken())
         wanted = {plan.topic: plan.partitions for plan in self.plans}
         sent = {} if now is None else partition_records(records, self.job_name, now.run)
         if now is not None:
@@ -375,7 +374,7 @@ class KafkaSink(MessageSink):
                     f"the topic had {count} partitions when this run began, and has {now[topic]} now: keys would move"
                 )
                 help = "send with another `--job` to a new topic, since this one already has a part of the messages"
-                raise Abend(Diagnostic("GG574", message, Span(file=f"{self.shown}/{topic}"), help))
+                raise Abend("GG574", message, f"{self.shown}/{topic}", help)
 
     def _check_sent(self, last: RunRecord, sent: Mapping[Pair, PartitionRecord]) -> None:
         """Abend GG574 if topics have not what earlier attempts of this run have sent. Only warn if all was sent and is
@@ -384,7 +383,7 @@ class KafkaSink(MessageSink):
             message = f"the topic does not have all that run {last.run} of this job has sent: {reason}"
             help = "send all again with another `--job`: messages that topics still have are then there twice"
             if self.is_continued and (is_made_again or not last.is_complete):
-                raise Abend(Diagnostic("GG574", message, Span(file=f"{self.shown}/{topic}"), help))
+                raise Abend("GG574", message, f"{self.shown}/{topic}", help)
             if self.is_continued or is_made_again:
                 log.warning("%s/%s: %s", self.shown, visible(topic), message)
 
@@ -396,7 +395,7 @@ class KafkaSink(MessageSink):
                 if end < begin + (0 if record is None else record.messages):
                     message = f"partition {number} ends before what this run has sent to it: the topic is another one"
                     help = "a topic was deleted, or the cluster has lost messages: send with another `--job`"
-                    raise Abend(Diagnostic("GG574", message, Span(file=f"{self.shown}/{topic}"), help))
+                    raise Abend("GG574", message, f"{self.shown}/{topic}", help)
 
     def _ends(self, topics: Mapping[str, int]) -> dict[str, list[int]]:
         found = ends(self.client, [(topic, number) for topic, count in topics.items() for number in range(count)])
@@ -425,11 +424,11 @@ class KafkaSink(MessageSink):
         progress = run.tracker.start_tasks(SENDING, sizes, run.runner.parallelism)
         outcomes: list[SendOutcome] = run.runner.run(partial(send, sending), list(shares.values()), progress)
         if any(outcome.overtaken for outcome in outcomes):
-            raise Abend(self._overtaken())
+            raise Abend.of(self._overtaken())
         made = {pair: record for outcome in outcomes for pair, record in outcome.records.items()}
         for pair, record in self._records.items():
             if pair not in made or made[pair].messages < record.messages:
-                raise Abend(other_messages(self.client, self.job_name, pair))
+                raise Abend.of(other_messages(self.client, self.job_name, pair))
         self._records = made
 
     def _end(self, run: Run, fenced: Transactions) -> None:
@@ -446,7 +445,7 @@ class KafkaSink(MessageSink):
     def _overtaken(self) -> Diagnostic:
         message = f"another run of the job `{visible(self.job_name)}` has taken over; it goes on where this one was"
         help = "wait for the other run; give runs that are to work side by side a `--job` each"
-        return Diagnostic("GG575", message, Span(file=self.shown), help)
+        return Diagnostic("GG575", message, self.shown, help)
 
     def _manifest(self) -> dict[str, Any]:
         record = self.record
@@ -466,7 +465,7 @@ class KafkaSink(MessageSink):
         if self.record.is_complete:
             message = f"{signals.interruption()}, but all messages are sent"
             help = "run again with the same `--job`: the run sends nothing, and ends what is left"
-            return CommittedWithErrors(Diagnostic("GG550", message, Span(file=self.shown), help))
+            return CommittedWithErrors("GG550", message, self.shown, help)
         return KeyboardInterrupt(f"{signals.interruption()}; {_GOES_ON}")
 
 
@@ -480,7 +479,7 @@ def _resumable() -> Iterator[None]:
         yield
     except Abend as error:
         (diagnostic,) = error.diagnostics
-        raise Abend(diagnostic if diagnostic.help else replace(diagnostic, help=_GOES_ON)) from None
+        raise Abend.of(diagnostic if diagnostic.help else replace(diagnostic, help=_GOES_ON)) from None
 
 
 def check_request(settings: RunSettings, request: KafkaRequest) -> None:
@@ -517,7 +516,7 @@ def check_request(settings: RunSettings, request: KafkaRequest) -> None:
         ),
     ):
         if applies:
-            raise UsageError(Diagnostic("GG577", message, help=help))
+            raise UsageError("GG577", message, help=help)
 
 
 def with_converters(settings: RunSettings, request: KafkaRequest) -> tuple[RunSettings, Converters | None]:
@@ -541,16 +540,16 @@ def topic_output(
     framing = None if converters is not None else own.write_support.framing(None, own.options, own.context)
     if framing is not None and framing.container:
         message = f"the format `{own.format}` makes files, and no messages"
-        raise UsageError(Diagnostic("GG577", message, config.place("format"), "choose a format of messages"))
+        raise UsageError("GG577", message, config.place("format"), "choose a format of messages")
     addresses = AddressSettings.of(config, settings.run_options, own.context)
     if addresses.by_transaction and framing is not None and not framing.joins:
         message = f"with `mode=tx` a message is a transaction, and one of `{own.format}` is one operation"
-        raise UsageError(Diagnostic("GG577", message, config.place("mode"), "set `mode=op` in the handler file"))
+        raise UsageError("GG577", message, config.place("mode"), "set `mode=op` in the handler file")
     assert config.kafka is not None
     if config.kafka.schema_topic_name and FORMATS[own.format].schema_kind == "json":
         message = f"whether GoldenGate sends the schemas of `{own.format}` to a topic is not known"
         help = f"take it away, for example by `--set gg.handler.{config.name}.schemaTopicName=`"
-        raise ConfigurationError(Diagnostic("GG577", message, config.place("schemaTopicName"), help))
+        raise ConfigurationError("GG577", message, config.place("schemaTopicName"), help)
     return TopicOutput(
         own,
         Location(StoreAddress(SCHEME, f"{request.client.shown}/", request.client.shown), ""),

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Span, UsageError
 from ggfmt.java.text import visible
 from ggfmt.kafka.client import ClientSettings
 from ggfmt.kafka.jobs import STATE_TOPIC, foreign_record, read_records
@@ -103,8 +103,7 @@ def check_run(last: RunRecord | None, fingerprint: str, job: str, mode: str, sho
     if not last.is_complete:
         message = f"run {last.run} of the job `{visible(job)}` was interrupted, and had other inputs or settings"
         help = "run with its inputs and settings, so that it ends; or give another `--job`, and it stays as it is"
-        raise UsageError(Diagnostic("GG574", message, place, help))
+        raise UsageError("GG574", message, place, help)
     if mode != APPEND:
-        message = f"the job `{visible(job)}` has sent other messages: run {last.run}"
         help = f"to send these too, give `--mode {APPEND}`, or another `--job`"
-        raise UsageError(Diagnostic("GG574", message, place, help))
+        raise UsageError("GG574", f"the job `{visible(job)}` has sent other messages: run {last.run}", place, help)

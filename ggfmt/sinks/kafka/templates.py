@@ -86,7 +86,7 @@ class AddressSettings:
         def refused(property: str, message: str, help: str | None) -> ConfigurationError:
             place = config.place(property if property in config.entries else "type")
             key = f"gg.handler.{config.name}.{property}"
-            return ConfigurationError(Diagnostic("GG577", f"`{key}` {message}", place, help))
+            return ConfigurationError("GG577", f"`{key}` {message}", place, help)
 
         given, group = config.kafka, run_options.group_name
         if given is None:

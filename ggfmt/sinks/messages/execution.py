@@ -148,7 +148,7 @@ def collect_results(
     totals = report.sum_outcomes(outcomes, job.targets)
     imbalance = totals.imbalance()
     if imbalance is not None:
-        raise Abend(Diagnostic("GG507", f"the operations do not add up: {imbalance}"))
+        raise Abend("GG507", f"the operations do not add up: {imbalance}")
     rejects = tuple(_rejects(job, outcomes, inputs))
     written = [written for outcome in outcomes for written in outcome.written.values()]
     files = [file for item in written for file in item.files]

@@ -148,7 +148,7 @@ class HandlerSettings:
         found, lacking = variables(config, run_options)
         for problems in (lacking, list(mask_refusals(config))):
             if problems:
-                raise ConfigurationError(*problems)
+                raise ConfigurationError.of(*problems)
         return cls(
             config.name,
             config.format,

@@ -261,7 +261,7 @@ class FileWriter(HandlerWriter):
         if series is None:
             definition = table.definition
             if len(table.series) >= MAX_PARTITIONS:
-                raise Abend(too_many_partitions(definition.full_name))
+                raise Abend.of(too_many_partitions(definition.full_name))
             series = self._series(definition.full_name, definition.fingerprint, definition, partition)
             table.series[partition] = series
         return series

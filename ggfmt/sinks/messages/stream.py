@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from typing import BinaryIO
 
 from ggfmt import signals
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.formats import FORMATS
 from ggfmt.java.text import visible
 from ggfmt.location import reason
@@ -54,7 +54,7 @@ def check_stream(settings: RunSettings) -> None:
         (mode != "error", has_output, "leave out `--mode`"),
     ):
         if applies:
-            raise UsageError(Diagnostic("GG519", message, help=help))
+            raise UsageError("GG519", message, help=help)
 
 
 def directory_for_stream(held: ExitStack) -> str:
@@ -64,9 +64,8 @@ def directory_for_stream(held: ExitStack) -> str:
         with signals.deferred():  # until it is among what `held` removes
             return str(held.enter_context(Scratch()) / "out")
     except OSError as error:
-        help = "set TMPDIR to a directory with enough space for the messages"
         message = f"the messages cannot be stored until they are written: {reason(error)}"
-        raise Abend(Diagnostic("GG519", message, help=help)) from None
+        raise Abend("GG519", message, help="set TMPDIR to a directory with enough space for the messages") from None
 
 
 def placeholder_directory() -> str:
@@ -81,7 +80,7 @@ def write_stream(files: Sequence[StagedFile], target: HandlerOutput, totals: Han
     files = in_order(files)
     problem = _not_one(files, target)
     if problem is not None:
-        raise Abend(Diagnostic("GG519", problem, help="nothing was written; give `-o DIR`, or choose another format"))
+        raise Abend("GG519", problem, help="nothing was written; give `-o DIR`, or choose another format")
     if target.schema_directories:
         log.info("handler %s: schemas are not written with `-o -`; to print them, use `ggfmt schema`", target.handler)
     totals.streamed = True
@@ -105,9 +104,8 @@ def _write(files: Sequence[StagedFile], out: BinaryIO) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
-        message = f"standard output cannot be written: {reason(error)}"
         help = "the output is incomplete: remove the cause and run again"
-        raise Abend(Diagnostic("GG519", message, Span(file=SHOWN), help)) from None
+        raise Abend("GG519", f"standard output cannot be written: {reason(error)}", SHOWN, help) from None
 
 
 def _not_one(files: Sequence[StagedFile], target: HandlerOutput) -> str | None:

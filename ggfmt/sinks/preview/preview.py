@@ -193,7 +193,7 @@ class _PreviewPass:
                 self.counts.skipped[source] += rejects.count
         if self._selection.tables and not self._operations and not strays.count:
             names = list(dict.fromkeys(self.names.values()))
-            raise UsageError(*(missing_table("--table", pattern, names) for pattern in self._selection.tables))
+            raise UsageError.of(*(missing_table("--table", pattern, names) for pattern in self._selection.tables))
         met = {name: self._operations[name] for name in sorted(self._operations, key=self._first.__getitem__)}
         handlers = tuple(handler.preview(met, unread) for handler in self.handlers)
         first = tuple(diagnostic for _, diagnostic in strays.first)
