@@ -128,7 +128,7 @@ class Sink(ABC, Generic[J, O, R]):
 
     @abstractmethod
     def open(self, run: Run) -> None:
-        """Look at the outputs, once they are locked. UsageError GG501 if the mode of the run forbids it."""
+        """Look at the outputs, once they are locked. Raises: UsageError GG501 if the mode of the run forbids it."""
 
     @abstractmethod
     def plan(self, run: Run) -> J:
@@ -144,7 +144,8 @@ class Sink(ABC, Generic[J, O, R]):
 
     @abstractmethod
     def commit(self, run: Run, others: Sequence[CommitPart]) -> None:
-        """Commit the output together with `others`. Abend if nothing was committed, else CommittedWithErrors."""
+        """Commit the output together with `others`. Raises: Abend if nothing was committed, else
+        CommittedWithErrors."""
 
     @abstractmethod
     def report(self, run: Run) -> R:
@@ -191,8 +192,8 @@ def execute(
 ) -> R:
     """Run a request. `start` starts the runner, after all other checks.
 
-    `progress` is called on this thread or one of the runner's. Abend if the data prevents a commit, UsageError or
-    ConfigurationError for a wrong request. After a signal: KeyboardInterrupt, or CommittedWithErrors GG550.
+    `progress` is called on this thread or one of the runner's. Raises: Abend if the data prevents a commit, UsageError
+    or ConfigurationError for a wrong request. After a signal: KeyboardInterrupt, or CommittedWithErrors GG550.
     """
     run = Run.of(request, progress)
     try:
@@ -253,8 +254,8 @@ def _walk(run: Run, sink: Sink[J, O, R], start: Callable[[], AbstractContextMana
 def prepare(run: Run, sink: Sink[J, O, R], held: ExitStack, dry: bool = False) -> J:
     """Check everything that can be checked before the run, and return the job. `held` unlocks the outputs.
 
-    `dry`: write and lock nothing, and leave standard input. UsageError or ConfigurationError for a wrong request, Abend
-    if an input cannot be read or an output written.
+    `dry`: write and lock nothing, and leave standard input. Raises: UsageError or ConfigurationError for a wrong
+    request, Abend if an input cannot be read or an output written.
     """
     request = run.request
     check_standard_input(request.inputs, request.checkpoint)

@@ -123,7 +123,7 @@ def replace_names(table: TableDef, replacements: Sequence[Replacement]) -> Table
 
 
 def check_table_names(tables: Iterable[str], replacements: Replacements) -> None:
-    """Abend if two tables get one name: their order could not be kept."""
+    """Raises: Abend if two tables get one name: their order could not be kept."""
     diagnostic = merged_tables_error(tables, replacements.schema)
     if diagnostic is not None:
         raise Abend.of(diagnostic)
@@ -162,7 +162,7 @@ def _replaced(text: str, replacements: Sequence[Replacement]) -> str:
 
 @contextmanager
 def _limited(regex: JavaRegex, key: str, what: str, place: Span) -> Iterator[None]:
-    """Abend with GG212 if a pattern takes too long."""
+    """Raises: Abend with GG212 if a pattern takes too long."""
     try:
         with time_limit(MAX_SECONDS):
             yield

@@ -76,7 +76,8 @@ def selection(
     masks: Mapping[str, str] | str | Sequence[str] | None = None,
     key_file: Path | None = None,
 ) -> TableSelection:
-    """Return the tables and columns to read. UsageError GG565 for an illegal text, GG593 for hashes without a key."""
+    """Return the tables and columns to read. Raises: UsageError GG565 for an illegal text, GG593 for hashes without a
+    key."""
     from ggfmt.model.selection import TableSelection
 
     listed = tuple((table, tuple(map(_unquoted, names))) for table, names in keys(columns, "`--columns`"))
@@ -212,7 +213,7 @@ def _chosen_format(to: str | None, config: Sequence[str], stream: bool) -> Parse
 def input_settings(
     input_format: str, config: Path | None, options: Properties, schema_registry: Path | None = None
 ) -> tuple[str, WriterSettings]:
-    """Return the format of the input, and how it was written; UsageError GG565 for two formats."""
+    """Return the format of the input, and how it was written. Raises: UsageError GG565 for two formats."""
     from ggfmt.config.handlers import read_configuration
     from ggfmt.config.properties import entries_from_settings
     from ggfmt.formats import FORMATS
@@ -254,7 +255,7 @@ def tables(definitions: Mapping[str, TableDef] | Paths, source: WriterSettings |
 
 
 def check_choices(request: object) -> None:
-    """UsageError GG565 if a field of a request that has a few legal words has another value."""
+    """Raises: UsageError GG565 if a field of a request that has a few legal words has another value."""
     for each in parameters(type(request)):  # type: ignore[arg-type]  # mypy sees the __hash__ of instances
         kinds = (each.type, *get_args(each.type))
         words = [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]

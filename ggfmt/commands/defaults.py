@@ -20,7 +20,8 @@ class Default:
 
 
 def default_master(environment: Mapping[str, str] = os.environ) -> Default | None:
-    """Return the master of GGFMT_MASTER, or of a `ggfmt.toml`, here or of the user; UsageError GG525 for a bad one."""
+    """Return the master of GGFMT_MASTER, or of a `ggfmt.toml`, here or of the user. Raises: UsageError GG525 for a bad
+    one."""
     named = environment.get(MASTER_VARIABLE)
     if named:
         return Default(named, MASTER_VARIABLE)

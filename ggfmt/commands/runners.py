@@ -41,8 +41,8 @@ class RunnerChoice:
     here: str = "`--master none` or `--master 'local[*]'`"
 
     def check_reach(self, inputs: Sequence[str], output: str | None, topics: TopicSettings) -> None:
-        """UsageError GG518 or GG519 if other machines would need standard input or output, or messages of Kafka that
-        are on this machine."""
+        """Raises: UsageError GG518 or GG519 if other machines would need standard input or output, or messages of Kafka
+        that are on this machine."""
         if self.cluster is None:
             return
         from ggfmt.reading.topics import check_workers_reach
@@ -70,7 +70,8 @@ class WithoutSpark:
 def choose_runner(
     master: str | None, conf: Properties, java_home: str | None, remote: str | None = None, spark: object | None = None
 ) -> RunnerChoice:
-    """Choose a runner. UsageError GG517 for options of Spark without it, GG504, GG525, and as of `runner_for`."""
+    """Choose a runner. Raises: UsageError GG517 for options of Spark without it, GG504, GG525, and as of
+    `runner_for`."""
     given = {"spark": spark, "--remote": remote, "--spark-conf": conf, "--java-home": java_home}
     for option in (option for option, value in given.items() if value and master is not None and is_none(master)):
         message = f"`{option}` is for Spark, and `--master {master}` runs without it"

@@ -55,7 +55,8 @@ log = logging.getLogger("ggfmt")
 
 
 def check_directories(participants: Sequence[Participant]) -> None:
-    """Check directories as a dry run does, without locks. Abend GG506 if one cannot be written, GG509 as `lock_all`."""
+    """Check directories as a dry run does, without locks. Raises: Abend GG506 if one cannot be written, GG509 as
+    `lock_all`."""
     known = [participant.root for participant in participants]
     for participant in participants:
         with write_errors_stop(participant.root, participant.what):
@@ -142,8 +143,8 @@ class Participant:
         """Lock the directory for a run, complete the commit of an earlier run, and delete the staging directories of
         dead runs. `known` are locations whose credentials may open other directories of that commit.
 
-        UsageError GG501 if another run has the lock, Abend GG506 if ggfmt cannot make the directory, GG509 if it cannot
-        complete a commit.
+        Raises: UsageError GG501 if another run has the lock, Abend GG506 if ggfmt cannot make the directory, GG509 if
+        it cannot complete a commit.
         """
         self.run = run
         try:
@@ -195,7 +196,7 @@ class Participant:
 
     def _pointed(self, known: Sequence[Location]) -> tuple[Participant, Journal | None, int] | None:
         """Return the first directory of the commit that the pointer names, its journal if the run is decided, and the
-        number of this directory in the journal; None without a pointer. Abend GG509 if ggfmt cannot know."""
+        number of this directory in the journal; None without a pointer. Raises: Abend GG509 if ggfmt cannot know."""
         document = read_document(self.store, POINTER)
         if document is None:
             return None
@@ -293,8 +294,9 @@ def lock_all(participants: Sequence[Participant], run: str, held: ExitStack) -> 
 
 
 def commit(run: str, parts: Sequence[CommitPart]) -> None:
-    """Commit a run: all of its parts, or none. If the process dies in here, the next run completes or undoes it. Abend
-    if nothing was committed, CommittedWithErrors GG506 if the run is decided and an error interrupted it."""
+    """Commit a run: all of its parts, or none. If the process dies in here, the next run completes or undoes it.
+    Raises: Abend if nothing was committed, CommittedWithErrors GG506 if the run is decided and an error interrupted
+    it."""
     journal, stores = _journal(run, parts)
     first = parts[0].participant
     try:
@@ -378,7 +380,7 @@ def _check_held(parts: Sequence[CommitPart]) -> None:
 
 
 def _is_decided(first: Participant, run: str, error: BaseException) -> bool:
-    """Return whether the journal exists after an error. CommittedWithErrors if ggfmt cannot find out."""
+    """Return whether the journal exists after an error. Raises: CommittedWithErrors if ggfmt cannot find out."""
     try:
         journal = read_journal(first.store)
     except (Abend, *FAILURES):
@@ -404,8 +406,8 @@ _TARGET_HELP = "nothing was committed; choose another output directory, or anoth
 
 
 def _check_targets(parts: Sequence[CommitPart]) -> None:
-    """Check all final names before the run is decided: a name that fails later blocks the directory. Abend GG506 for
-    the first name that is too long, used twice, or not free."""
+    """Check all final names before the run is decided: a name that fails later blocks the directory. Raises: Abend
+    GG506 for the first name that is too long, used twice, or not free."""
     for part in parts:
         store = part.participant.store
         _check_names(store, [move.target for move in part.moves])

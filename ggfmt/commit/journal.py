@@ -59,7 +59,7 @@ class Journal(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, document: dict[str, Any]) -> Journal:
-        """Return the journal in a document; ValueError if it is no journal, or a name leaves its place."""
+        """Return the journal in a document. Raises: ValueError if it is no journal, or a name leaves its place."""
         try:
             journal = msgspec.convert(document, cls)
         except msgspec.ValidationError as error:
@@ -96,7 +96,7 @@ def staging_of(run: str) -> str:
 
 
 def read_document(store: Store, name: str) -> dict[str, Any] | None:
-    """Return a JSON object of the metadata directory; None if there is none. Abend GG509 if it is damaged."""
+    """Return a JSON object of the metadata directory; None if there is none. Raises: Abend GG509 if it is damaged."""
     content = store.read(name)
     if content is None:
         return None
@@ -123,7 +123,7 @@ _HELP = {JOURNAL: _UNDECIDED, POINTER: _UNDECIDED}
 
 
 def read_journal(store: Store) -> Journal | None:
-    """Return the journal of a place; None if it has none. Abend GG509 if ggfmt cannot replay the journal."""
+    """Return the journal of a place; None if it has none. Raises: Abend GG509 if ggfmt cannot replay the journal."""
     document = read_document(store, JOURNAL)
     if document is None:
         return None
@@ -137,8 +137,8 @@ def read_journal(store: Store) -> Journal | None:
 
 
 def replay_journal(journal: Journal, stores: Sequence[Store]) -> None:
-    """Do what the journal lists, again if need be. Abend GG509, with nothing changed, if a file is neither staged nor
-    final; one of `FAILURES` if a file system fails."""
+    """Do what the journal lists, again if need be. Raises: Abend GG509, with nothing changed, if a file is neither
+    staged nor final; one of `FAILURES` if a file system fails."""
     taking_part = stores[: 1 + journal.others]
     staged = [store.below(staging_of(journal.run)) for store in taking_part]
     waiting = [move for move in journal.moves if move.source in staged[move.place]]

@@ -184,7 +184,7 @@ class RunRecord:
 
 @contextmanager
 def output_to_read(root: str) -> Iterator[Store]:
-    """Open the output directory that a user names, to read it. Abend GG506 if that fails."""
+    """Open the output directory that a user names, to read it. Raises: Abend GG506 if that fails."""
     try:
         yield Store(Location.of(root))
     except FAILURES as error:
@@ -198,7 +198,8 @@ def no_output(root: str) -> UsageError:
 
 
 def records(store: Store) -> Iterator[RunRecord]:
-    """Yield the records of an output directory, in the order of the ids of runs. Abend GG509 for a damaged one."""
+    """Yield the records of an output directory, in the order of the ids of runs. Raises: Abend GG509 for a damaged
+    one."""
     names = [f"{RUNS}/{name}" for name in store.names(RUNS)]
     latest = _read(store, MANIFEST)
     if latest is not None and latest.name not in names:
@@ -231,7 +232,8 @@ def earlier_manifest(store: Store) -> RunRecord | None:
 
 
 def is_committed(store: Store, run: str) -> bool:
-    """Return whether the commit of a run was decided. Abend or one of `FAILURES` if the directory cannot be read."""
+    """Return whether the commit of a run was decided. Raises: Abend or one of `FAILURES` if the directory cannot be
+    read."""
     journal = read_journal(store)
     return (journal is not None and journal.run == run) or store.exists(run_file(run))
 
@@ -270,8 +272,8 @@ class _RowsManifest(Struct):
 
 
 def rows_manifest(store: Store) -> dict[str, Any] | None:
-    """Return the manifest of an output, which may also be one of messages; None without one. Abend GG509 if it is
-    damaged."""
+    """Return the manifest of an output, which may also be one of messages; None without one. Raises: Abend GG509 if it
+    is damaged."""
     document = read_document(store, MANIFEST)
     if document is not None and CONSOLIDATION_MEMBER in document:
         try:
@@ -433,8 +435,8 @@ class Manifest(Struct, frozen=True):
 
 
 def manifest_of(record: RunRecord, store: Store) -> Manifest:
-    """Return the manifest of a record. UsageError GG560 if it is of rows; Abend GG561 if a later ggfmt wrote it, and
-    GG562 if it is none."""
+    """Return the manifest of a record. Raises: UsageError GG560 if it is of rows; Abend GG561 if a later ggfmt
+    wrote it, and GG562 if it is none."""
     place = Span(file=store.shown(record.place))
     if CONSOLIDATION_MEMBER in record.document:
         message = "the directory holds rows of `ggfmt consolidate`, which have no run report"

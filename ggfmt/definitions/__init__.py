@@ -285,7 +285,7 @@ class _Definition:
 def read_definitions(path: str, source: WriterSettings = DEFAULT_SETTINGS) -> list[TableDef]:
     """Return the tables of a local file; none for the schema of the generic wrapper.
 
-    `source` describes the messages to which the file may belong. ConfigurationError with every GG201 or GG202.
+    `source` describes the messages to which the file may belong. Raises: ConfigurationError with every GG201 or GG202.
     """
     content = _read(path, schemas.WrittenMetadata.of(source))
     if content.doubts:
@@ -311,7 +311,7 @@ def load_definitions(paths: Iterable[str], source: WriterSettings = DEFAULT_SETT
     Of a directory, the files with one of `SUFFIXES` are read in name order, except copies with a time stamp. Of several
     files for a table, a DEFGEN file is trusted most, then SQL, then an Avro schema, and least a JSON schema: schemas
     lack keys and some types. Files of one kind must agree. `source` describes the messages.
-    ConfigurationError with the problems of all files, GG201 to GG203.
+    Raises: ConfigurationError with the problems of all files, GG201 to GG203.
     """
     written = schemas.WrittenMetadata.of(source)
     problems: list[Diagnostic] = []

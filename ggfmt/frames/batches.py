@@ -125,8 +125,8 @@ def located_batches(
     unknown    takes the number of operations of other tables, truncates aside, by table
     sources    takes by table the names of its sources, with the member that has them
 
-    Raises: Abend as `record_batches`; DiscoveryRequiredError or FrameBoundaryError if the split has to be read in
-    another way.
+    Raises: Abend as `record_batches`; DiscoveryRequiredError or FrameBoundaryError if the split has to be read
+    in another way.
     """
     projection = Projection(transactions=True, statements=True, batch_growth=_GROWTH)
     frames = _Frames(job, split, projection, skipped, on_reject, tables, on_warning)

@@ -37,7 +37,7 @@ def is_kafka(text: str) -> bool:
 
 
 def parse_address(text: str) -> KafkaAddress:
-    """Parse an address. UsageError GG571 for one without a broker, or with a password."""
+    """Parse an address. Raises: UsageError GG571 for one without a broker, or with a password."""
     found = _ADDRESS.fullmatch(text)
     assert found is not None, "the caller knows that it is an address of Kafka"
     hosts = found[1].split(",")
@@ -54,7 +54,7 @@ def parse_address(text: str) -> KafkaAddress:
 
 
 def parse_cluster(text: str) -> KafkaAddress:
-    """Parse the address of a whole cluster. UsageError GG571 for one with a topic or options, and as above."""
+    """Parse the address of a whole cluster. Raises: UsageError GG571 for one with a topic or options, and as above."""
     address = parse_address(text)
     if address.topic or address.options:
         cluster = f"{SCHEME}://{address.brokers}"

@@ -102,7 +102,7 @@ class ClientSettings:
         return client
 
     def metadata(self) -> ClusterMetadata:
-        """Return brokers and topics. Abend GG571, with the reason, if no broker answers within some seconds."""
+        """Return brokers and topics. Raises: Abend GG571, with the reason, if no broker answers within some seconds."""
         admin, lines = self._connection
         lines.reason = ""
         from confluent_kafka import KafkaException

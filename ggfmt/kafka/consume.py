@@ -90,7 +90,7 @@ class Cluster:
         self._consumer.close()
 
     def topics(self) -> Mapping[str, Sequence[int]]:
-        """Return the numbers of the partitions of every topic. Abend GG571."""
+        """Return the numbers of the partitions of every topic. Raises: Abend GG571."""
         with kafka_errors_stop(self.settings.shown):
             metadata = self._consumer.list_topics(timeout=SECONDS)
         self.name = f"{metadata.cluster_id} {sorted(map(str, metadata.brokers.values()))}"

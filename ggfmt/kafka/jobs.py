@@ -42,7 +42,8 @@ class Fenced(Exception):
 
 
 class Transactions:
-    """A producer of messages in transactions. Abend GG571 for errors of the cluster, `Fenced` where another took over.
+    """A producer of messages in transactions. Raises: Abend GG571 for errors of the cluster, `Fenced` where another
+    took over.
 
     After an error the transaction that was open is aborted, by this producer or by the next one of its id.
     """
@@ -164,7 +165,7 @@ class Transactions:
 
 
 def make_state_topic(settings: ClientSettings, replication: int = -1) -> None:
-    """Make the topic of the records, unless it is there. Abend GG574 if its records may expire."""
+    """Make the topic of the records, unless it is there. Raises: Abend GG574 if its records may expire."""
     make_topics(settings, {STATE_TOPIC: 1}, replication, {"cleanup.policy": "compact"})
     policy = topic_settings(settings, [STATE_TOPIC])[STATE_TOPIC].get("cleanup.policy", "compact")
     if policy != "compact":
@@ -195,8 +196,8 @@ def make_topics(
 def read_records(settings: ClientSettings, job: str | None, since: int = 0, whole: bool = True) -> dict[str, bytes]:
     """Return the records of a job, or of all jobs, from an offset on.
 
-    Open transactions hide what follows them: wait for their end. Abend GG571 if one does not end. Without `whole`
-    return the records before it then, after some seconds.
+    Open transactions hide what follows them: wait for their end. Raises: Abend GG571 if one does not end. Without
+    `whole` return the records before it then, after some seconds.
     """
     end = ends(settings, [STATE])[STATE]
     limit = time.monotonic() + (1.5 * TRANSACTION_SECONDS if whole else _HIDDEN_SECONDS)

@@ -10,7 +10,7 @@ PropertyValue = str | bool | int | float
 
 
 def property_text(key: object, value: object) -> str:
-    """Return the value of a property as a handler file has it. UsageError GG565 for other types."""
+    """Return the value of a property as a handler file has it. Raises: UsageError GG565 for other types."""
     if not isinstance(key, str):
         raise argument_error(f"the name of a property is of the type {type(key).__name__}", "give a text")
     if isinstance(value, bool):
@@ -26,7 +26,8 @@ def argument_error(message: str, help: str | None) -> UsageError:
 
 
 def refuse_empty(what: str, given: object) -> None:
-    """UsageError GG565 for a text without a word, or a path that is the root: a variable of a shell may be empty.
+    """Raises: UsageError GG565 for a text without a word, or a path that is the root: a variable of a shell may be
+    empty.
 
     `given`: an argument, or several; those of other types have other checks. Paths are texts here: `Path("")` is `.`.
     """

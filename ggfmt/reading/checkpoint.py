@@ -430,7 +430,7 @@ def open_checkpoint(
     outputs: Sequence[Participant],
     selection: TableSelection = ALL_TABLES,
 ) -> Checkpoint | None:
-    """Open the checkpoint of a run. UsageError GG513 for options that exclude each other."""
+    """Open the checkpoint of a run. Raises: UsageError GG513 for options that exclude each other."""
     if directory is None:
         if settle is not None:
             why = "without a checkpoint, no later run reads the files that were left"
@@ -494,8 +494,8 @@ class Checkpoint(Participant):
         return None if document is None else str(document["run"])
 
     def bind(self, targets: Sequence[OutputTarget], outputs: Sequence[Participant], mode: str) -> str:
-        """Return the mode of the run: `append` if the checkpoint has runs. UsageError GG513 if it belongs to other
-        output, or the output has lost the record of such a run; GG501 for a new one among files of others."""
+        """Return the mode of the run: `append` if the checkpoint has runs. Raises: UsageError GG513 if it belongs to
+        other output, or the output has lost the record of such a run; GG501 for a new one among files of others."""
         document = read_document(self.store, DOCUMENT)
         if document is None:
             if mode == "error":
@@ -575,7 +575,8 @@ class Checkpoint(Participant):
         return ends, {record.path: record.offsets for record in records if record.offsets is not None}
 
     def _begun(self, files: Sequence[InputFile], only: Sequence[Any], topics: Sequence[InputFile]) -> list[InputFile]:
-        """Return the files of a run that was cut off. UsageError GG310 if one is not among the inputs any more."""
+        """Return the files of a run that was cut off. Raises: UsageError GG310 if one is not among the inputs any
+        more."""
         records = [msgspec.convert(record, ProcessedInput) for record in only]
         there = {file.shown for file in topics}
         records = [record for record in records if record.path not in there]
@@ -590,7 +591,7 @@ class Checkpoint(Participant):
         return [*found, *topics]
 
     def part(self, run: str, targets: Sequence[OutputTarget], inputs: Sequence[PlannedInput]) -> CommitPart:
-        """Return the part of a commit that records the files as read. Abend GG310 if a file is gone, GG506."""
+        """Return the part of a commit that records the files as read. Raises: Abend GG310 if a file is gone, GG506."""
         seen = []
         plans = {item.file.location: item for item in inputs}
         for found in map_files([item.file for item in inputs], lambda file: _seen(plans[file.location])):

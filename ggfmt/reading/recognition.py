@@ -82,8 +82,8 @@ class PlannedInput:
 
 
 def detect_format(files: Sequence[InputFile], max_record: int = MAX_RECORD_BYTES) -> tuple[str, str]:
-    """Return the input format by the first input that holds anything, and why; Abend GG309 if none or two fit, GG316
-    if its first record is longer than `max_record` bytes."""
+    """Return the input format by the first input that holds anything, and why. Raises: Abend GG309 if none or two fit,
+    GG316 if its first record is longer than `max_record` bytes."""
     most = max(LONGEST_HEAD_BYTES, max_record + HEAD_BYTES)
     for file in files:
         size = HEAD_BYTES
@@ -198,7 +198,8 @@ def _of_messages(names: Sequence[str], head: bytes) -> list[str]:
 
 
 def source_of_handler(configuration: Configuration) -> tuple[str, WriterSettings]:
-    """Return format and settings of input that a configured handler wrote; UsageError GG105 for several handlers."""
+    """Return format and settings of input that a configured handler wrote. Raises: UsageError GG105 for several
+    handlers."""
     handlers = configuration.handlers
     if len(handlers) != 1:
         names = ", ".join(f"`{handler.name}`" for handler in handlers)
@@ -211,7 +212,8 @@ def source_of_handler(configuration: Configuration) -> tuple[str, WriterSettings
 
 
 def reader_of(name: str, source: WriterSettings = DEFAULT_SETTINGS) -> type[Reader]:
-    """Return the reader of an input format by its id, for messages of a source; UsageError GG309 for an unknown one."""
+    """Return the reader of an input format by its id, for messages of a source. Raises: UsageError GG309 for an unknown
+    one."""
     if name not in READ:
         near = suggestion(name, READ)
         legal = f"legal values are `auto`, {', '.join(f'`{known}`' for known in READ)}"
@@ -220,7 +222,8 @@ def reader_of(name: str, source: WriterSettings = DEFAULT_SETTINGS) -> type[Read
 
 
 def with_defaults(source: WriterSettings, input_format: str) -> WriterSettings:
-    """Return the source with the default options of the format where none are set; UsageError for illegal values."""
+    """Return the source with the default options of the format where none are set. Raises: UsageError for illegal
+    values."""
     make = FORMATS[input_format].options
     options, specs = source.options or make(), {spec.name: spec for spec in make.specs()}
     values = {}

@@ -64,7 +64,7 @@ class InProcess:
         progress: TaskCallback | None = None,
         received: Callable[[R], None] | None = None,
     ) -> list[R]:
-        """Call `received` with each result when it is there. Abend GG505 if memory runs out."""
+        """Call `received` with each result when it is there. Raises: Abend GG505 if memory runs out."""
         with interrupts() as came:
             results = (task(item, next(self._attempts)) for item in items)
             return _collected(results, len(items), came, progress, received)

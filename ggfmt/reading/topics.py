@@ -67,8 +67,8 @@ NO_TOPIC_SETTINGS = TopicSettings()
 def check_workers_reach(
     inputs: Sequence[str], cluster: str | None, topics: TopicSettings, output: str | None = None
 ) -> None:
-    """UsageError GG518 or GG519 if other machines, of a cluster by this name, would need the messages that this one
-    keeps, or would keep those that it sends."""
+    """Raises: UsageError GG518 or GG519 if other machines, of a cluster by this name, would need the messages that this
+    one keeps, or would keep those that it sends."""
     if cluster is None or topics.staging is not None:
         return
     help = "give `--staging DIR`, a directory that this machine and all workers reach"
@@ -108,7 +108,7 @@ class SpooledInputs:
         return is_kafka(given) or (self.standard_input and given == STANDARD_INPUT)
 
     def files(self, given: str) -> list[InputFile]:
-        """Return the files of an input. UsageError, or Abend GG518, GG571, GG572 or GG579."""
+        """Return the files of an input. Raises: UsageError, or Abend GG518, GG571, GG572 or GG579."""
         if given == STANDARD_INPUT:
             return [Spool(self.held, self.lazy).standard_input()]
         wanted = TopicRange.of(given)
@@ -216,7 +216,7 @@ class TopicRange:
 
     @classmethod
     def of(cls, given: str) -> TopicRange:
-        """Parse an input. UsageError GG571."""
+        """Parse an input. Raises: UsageError GG571."""
         address = parse_address(given)
         options = dict(address.options)
         for name, _ in address.options:
@@ -234,7 +234,7 @@ class TopicRange:
         )
 
     def topics(self, cluster: Cluster) -> list[tuple[str, Sequence[int]]]:
-        """Return the topics with their partitions, each once. UsageError GG572, GG579."""
+        """Return the topics with their partitions, each once. Raises: UsageError GG572, GG579."""
         every = cluster.topics()
         names: dict[str, None] = {}
         for pattern in self.address.topic.split(","):
@@ -389,7 +389,8 @@ class _Values:
         return int.from_bytes(head[1:], "big") if len(head) == HEAD_BYTES and head[0] == 0 and not others else None
 
     def read(self, size: int) -> bytes:
-        """Return more bytes, of one batch of messages; none at the end. Abend GG321 for a value of another kind."""
+        """Return more bytes, of one batch of messages; none at the end. Raises: Abend GG321 for a value of another
+        kind."""
         while messages := self._next():
             if data := self._bytes(messages):
                 return data

@@ -188,7 +188,7 @@ def _table(
 
 
 def with_key(table: TableDef, names: Sequence[str]) -> TableDef:
-    """Return the table with a key of some columns; UsageError GG551 for a column that it does not have."""
+    """Return the table with a key of some columns. Raises: UsageError GG551 for a column that it does not have."""
     keyed = table.with_keys(names)
     lacking = keyed.not_in_key(names)
     if lacking:
@@ -199,7 +199,7 @@ def with_key(table: TableDef, names: Sequence[str]) -> TableDef:
 
 
 def type_named(name: str) -> pa.DataType:
-    """Return a type of columns by its name in Spark's SQL; UsageError GG551 if there is none."""
+    """Return a type of columns by its name in Spark's SQL. Raises: UsageError GG551 if there is none."""
     found = named_type(name)
     if found is None:
         raise UsageError(
@@ -224,7 +224,7 @@ def stored_types(types: Mapping[str, pa.DataType], to: str) -> dict[str, pa.Data
 
 
 def row_type_named(name: str) -> pa.DataType:
-    """Return a type of rows by its name in a manifest; UsageError GG551 if there is none."""
+    """Return a type of rows by its name in a manifest. Raises: UsageError GG551 if there is none."""
     return SMALL_TYPES.get(name) or type_named(name)
 
 

@@ -272,7 +272,7 @@ def _values(run: ReportData) -> dict[str, Markup]:
 
 
 def write_page(run: PastRun, file: Path) -> None:
-    """Write the page atomically. UsageError GG563 for a file within the output directory, else GG506."""
+    """Write the page atomically. Raises: UsageError GG563 for a file within the output directory, else GG506."""
     root = Location.of(run.root)
     target = Path(os.path.realpath(file))
     if root.is_local and target.is_relative_to(os.path.realpath(root.path)):

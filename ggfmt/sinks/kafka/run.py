@@ -149,7 +149,7 @@ class KafkaSink(MessageSink):
 
     def _unfinished(self, run: Run) -> Sequence[Any] | None:
         """Return the inputs of a run whose messages are in the cluster, wholly or in part, and not in the checkpoint.
-        UsageError GG574 if checkpoint and cluster are not of one time."""
+        Raises: UsageError GG574 if checkpoint and cluster are not of one time."""
         assert run.checkpoint is not None
         last, has = self.last, run.checkpoint.last_run
         before, after = (None, None) if last is None else last.checkpoint
@@ -245,7 +245,8 @@ class KafkaSink(MessageSink):
         handler.topics = {plan.topic: plan.totals for plan in self.plans}
 
     def _check_topics(self, run: Run, topics: Iterable[str]) -> None:
-        """UsageError GG577 if the run would send to a topic that it reads, or to one of Kafka or ggfmt itself."""
+        """Raises: UsageError GG577 if the run would send to a topic that it reads, or to one of Kafka or ggfmt
+        itself."""
         assert run.scan is not None
         read = {item.file.shown.rpartition("/")[0] for item in run.scan.inputs if item.file.offsets is not None}
         for topic in sorted(topics):
@@ -257,7 +258,8 @@ class KafkaSink(MessageSink):
                 raise UsageError("GG577", message, f"{self.shown}/{topic}", help)
 
     def _planned(self, topics: Mapping[str, TopicTotals]) -> list[TopicPlan]:
-        """Check the topics. UsageError GG572 if the cluster lacks some, Abend GG573 if it would refuse a message."""
+        """Check the topics. Raises: UsageError GG572 if the cluster lacks some, Abend GG573 if it would refuse a
+        message."""
         known = self.target.partitions
         missing = sorted(topics.keys() - known.keys())
         if missing and self.request.create is None:
@@ -272,8 +274,8 @@ class KafkaSink(MessageSink):
         return self._with_limits(plans, [plan.topic for plan in plans if not plan.is_new])
 
     def _with_limits(self, plans: Sequence[TopicPlan], there: Sequence[str]) -> list[TopicPlan]:
-        """Return plans with `max.message.bytes` of the topics that are there, as far as the cluster says. Abend GG573
-        if it would refuse a message."""
+        """Return plans with `max.message.bytes` of the topics that are there, as far as the cluster says. Raises: Abend
+        GG573 if it would refuse a message."""
         found = topic_settings(self.client, there) if there else {}
         limits = {topic: int(text) for topic, own in found.items() if (text := own.get("max.message.bytes"))}
         for plan in plans:
@@ -317,7 +319,8 @@ class KafkaSink(MessageSink):
         self.manifests = {self.shown: self._manifest()}
 
     def _take_over(self, run: Run) -> Transactions:
-        """Stop every earlier attempt of the job, and record this one. UsageError GG574 if another run came between."""
+        """Stop every earlier attempt of the job, and record this one. Raises: UsageError GG574 if another run came
+        between."""
         fenced = Transactions(self.client, transactional_id(self.job_name))
         now, owners, count = self.last, 0, self._owners
         while owners < (count := max(count, 1 if now is None else now.owners)):  # as other attempts may have had more
@@ -377,8 +380,8 @@ class KafkaSink(MessageSink):
                 raise Abend("GG574", message, f"{self.shown}/{topic}", help)
 
     def _check_sent(self, last: RunRecord, sent: Mapping[Pair, PartitionRecord]) -> None:
-        """Abend GG574 if topics have not what earlier attempts of this run have sent. Only warn if all was sent and is
-        no longer kept, or if a topic was made again since another run of the job."""
+        """Raises: Abend GG574 if topics have not what earlier attempts of this run have sent. Only warn if all was sent
+        and is no longer kept, or if a topic was made again since another run of the job."""
         for topic, reason, is_made_again in changed_topics(self.client, last, sent):
             message = f"the topic does not have all that run {last.run} of this job has sent: {reason}"
             help = "send all again with another `--job`: messages that topics still have are then there twice"
@@ -388,7 +391,7 @@ class KafkaSink(MessageSink):
                 log.warning("%s/%s: %s", self.shown, visible(topic), message)
 
     def _check_ends(self, ends: Mapping[str, Sequence[int]]) -> None:
-        """Abend GG574 if a partition has fewer messages than this run has sent to it."""
+        """Raises: Abend GG574 if a partition has fewer messages than this run has sent to it."""
         for topic, begins in self.record.begins.items():
             for number, (begin, end) in enumerate(zip(begins, ends[topic], strict=True)):
                 record = self._records.get((topic, number))
@@ -483,7 +486,7 @@ def _resumable() -> Iterator[None]:
 
 
 def check_request(settings: RunSettings, request: KafkaRequest) -> None:
-    """UsageError GG577 for options that do not go with Kafka."""
+    """Raises: UsageError GG577 for options that do not go with Kafka."""
     handlers = settings.handlers
     names = ", ".join(f"`{visible(handler.name)}`" for handler in handlers)
     for applies, message, help in (
@@ -534,7 +537,7 @@ def with_converters(settings: RunSettings, request: KafkaRequest) -> tuple[RunSe
 def topic_output(
     settings: RunSettings, request: KafkaRequest, converters: Converters | None, partitions: Mapping[str, int]
 ) -> TopicOutput:
-    """Return the output of the one handler. ConfigurationError GG577 if what it wants is not known."""
+    """Return the output of the one handler. Raises: ConfigurationError GG577 if what it wants is not known."""
     (config,) = settings.handlers
     own = HandlerSettings.of(config, settings.run_options)
     framing = None if converters is not None else own.write_support.framing(None, own.options, own.context)

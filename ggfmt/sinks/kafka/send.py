@@ -117,7 +117,7 @@ def transactional_id(job: str, owner: int | None = None) -> str:
 
 
 def send(sending: Sending, share: Sequence[StagedMessages], attempt: int) -> SendOutcome:
-    """Send the messages of one owner. Abend GG571, and GG574 if the job has sent others."""
+    """Send the messages of one owner. Raises: Abend GG571, and GG574 if the job has sent others."""
     outcome = SendOutcome()
     if not share:
         return outcome

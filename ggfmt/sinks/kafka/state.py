@@ -67,7 +67,7 @@ class _Stored(msgspec.Struct):
 
 
 def decode_record(name: str, value: bytes, type: type[Record]) -> Record:
-    """Return a record as `type`. Abend GG574 if it is not one of ggfmt."""
+    """Return a record as `type`. Raises: Abend GG574 if it is not one of ggfmt."""
     try:
         return msgspec.json.decode(value, type=type)
     except msgspec.MsgspecError:
@@ -75,7 +75,7 @@ def decode_record(name: str, value: bytes, type: type[Record]) -> Record:
 
 
 def decoded(job: str, value: bytes) -> RunRecord:
-    """Return the record of a job. Abend GG574 if it is not one of ggfmt."""
+    """Return the record of a job. Raises: Abend GG574 if it is not one of ggfmt."""
     try:
         whole = zlib.decompress(decode_record(job, value, _Stored).record)
     except zlib.error:
@@ -96,7 +96,7 @@ def fingerprint_of(*parts: object) -> str:
 
 
 def check_run(last: RunRecord | None, fingerprint: str, job: str, mode: str, shown: str) -> None:
-    """UsageError GG574 if a run cannot follow the last one of its job."""
+    """Raises: UsageError GG574 if a run cannot follow the last one of its job."""
     if last is None or last.fingerprint == fingerprint:
         return
     place = Span(file=shown)

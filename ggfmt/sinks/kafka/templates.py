@@ -81,7 +81,8 @@ class AddressSettings:
 
     @classmethod
     def of(cls, config: HandlerConfig, run_options: RunOptions, context: Context) -> AddressSettings:
-        """Return the settings of a handler. ConfigurationError GG577 if what it asks for has no known meaning."""
+        """Return the settings of a handler. Raises: ConfigurationError GG577 if what it asks for has no known
+        meaning."""
 
         def refused(property: str, message: str, help: str | None) -> ConfigurationError:
             place = config.place(property if property in config.entries else "type")

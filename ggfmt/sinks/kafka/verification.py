@@ -18,7 +18,8 @@ from ggfmt.sinks.messages.verification import Verification
 
 
 def verify(settings: ClientSettings, job: str | None = None) -> Verification:
-    """Read the messages of a job's last run back, or those of all jobs. UsageError GG574 if there is no such job."""
+    """Read the messages of a job's last run back, or those of all jobs. Raises: UsageError GG574 if there is no such
+    job."""
     records = read_records(settings, job) if STATE_TOPIC in settings.topics() else {}
     runs = {name: decoded(name, value) for name, value in records.items() if "/" not in name}
     if not runs:

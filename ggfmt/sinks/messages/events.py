@@ -41,7 +41,7 @@ _BLOCK_BYTES = 4 << 20
 
 
 def with_stages(output: HandlerOutput, config: HandlerConfig, group: str, where: str) -> HandlerOutput:
-    """Add the files of event handlers. ConfigurationError GG515 under `MAP` for an incomplete store."""
+    """Add the files of event handlers. Raises: ConfigurationError GG515 under `MAP` for an incomplete store."""
     events = config.executed_handlers
     action = config.handler.finalize_action
     final = Layout(

@@ -36,7 +36,8 @@ _MISSING, _NULL, _TEXT = "-", "0", "="
 
 
 class Partitioner:
-    """A division of the operations of one definition by columns. Abend GG515 for columns that the table lacks."""
+    """A division of the operations of one definition by columns. Raises: Abend GG515 for columns that the table
+    lacks."""
 
     def __init__(self, table: TableDef, columns: Sequence[str]) -> None:
         keyed = table.with_keys(columns)
@@ -120,8 +121,8 @@ class Layout:
     ) -> FileLocation:
         """Return where the files of a table (None: all tables) are, or of a partition.
 
-        `counts`: the operations of a full file by type. Abend GG515 if the templates make no name, GG516 if a value has
-        none.
+        `counts`: the operations of a full file by type. Raises: Abend GG515 if the templates make no name, GG516 if a
+        value has none.
         """
         name = "" if table is None else table.full_name
         place = plain_place(name, stamp(moment), self.suffix)

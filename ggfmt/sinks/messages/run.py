@@ -144,7 +144,7 @@ class MessageSink(Sink[Job, MessageOutcome, RunResult]):
             log.info("%s", line)
 
     def _check_inputs(self, run: Run) -> None:
-        """UsageError GG501 if the run would delete a file that it reads, under any of its paths."""
+        """Raises: UsageError GG501 if the run would delete a file that it reads, under any of its paths."""
         for output, names in self.replaced.items():
             start, replaced = _identity(output.root).rstrip("/") + "/", set(names)
             for file in run.files if replaced else ():

@@ -256,7 +256,8 @@ class FileWriter(HandlerWriter):
         return table
 
     def _series_of(self, table: _Table, partition: Partition) -> StagedSeries:
-        """Return the series of a partition, made for its first message. Abend GG516 if the files have no name."""
+        """Return the series of a partition, made for its first message. Raises: Abend GG516 if the files have no
+        name."""
         series = table.series.get(partition)
         if series is None:
             definition = table.definition

@@ -35,7 +35,7 @@ log = logging.getLogger("ggfmt")
 
 
 def check_stream(settings: RunSettings) -> None:
-    """UsageError GG519 for options that need an output directory."""
+    """Raises: UsageError GG519 for options that need an output directory."""
     handlers, mode, quarantine, checkpoint = settings.handlers, settings.mode, settings.quarantine, settings.checkpoint
     chained = any(handler.executed_handlers for handler in handlers)
     names = ", ".join(f"`{visible(handler.name)}`" for handler in handlers)
@@ -58,7 +58,7 @@ def check_stream(settings: RunSettings) -> None:
 
 
 def directory_for_stream(held: ExitStack) -> str:
-    """Make a directory for the files of the tasks, which `held` deletes. Abend GG519 if that fails."""
+    """Make a directory for the files of the tasks, which `held` deletes. Raises: Abend GG519 if that fails."""
     remove_abandoned()
     try:
         with signals.deferred():  # until it is among what `held` removes
@@ -75,7 +75,7 @@ def placeholder_directory() -> str:
 def write_stream(files: Sequence[StagedFile], target: HandlerOutput, totals: HandlerTotals) -> None:
     """Write the messages of a handler to standard output, and their size to its totals.
 
-    Abend GG519 if they are no stream, or cannot all be written; BrokenPipeError if the reader has closed it.
+    Raises: Abend GG519 if they are no stream, or cannot all be written; BrokenPipeError if the reader has closed it.
     """
     files = in_order(files)
     problem = _not_one(files, target)

@@ -52,7 +52,8 @@ def chosen_layout(config: HandlerConfig, run_options: RunOptions) -> Layout:
 
 
 def make_targets(settings: RunSettings) -> list[HandlerOutput]:
-    """Return a target for each handler. ConfigurationError GG109 without an output directory, GG515 for a layout."""
+    """Return a target for each handler. Raises: ConfigurationError GG109 without an output directory, GG515 for a
+    layout."""
     problems = []
     targets = []
     for config in settings.handlers:
@@ -73,7 +74,8 @@ def make_targets(settings: RunSettings) -> list[HandlerOutput]:
 
 
 def check_schema_directories(targets: Sequence[HandlerOutput]) -> None:
-    """Abend if ggfmt could not write schemas once the run is decided; errors for directories that leave the output."""
+    """Raises: Abend if ggfmt could not write schemas once the run is decided; errors for directories that leave the
+    output."""
     help = "set another `schemaDirectory` or `schemaFilePath`"
     for target in targets:
         problem = write_problem(target.root)

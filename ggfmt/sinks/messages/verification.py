@@ -40,7 +40,7 @@ class Verification:
 
 
 def verify(root: str) -> Verification:
-    """Verify an output directory. UsageError GG310 if there is none, Abend GG506 if it cannot be read."""
+    """Verify an output directory. Raises: UsageError GG310 if there is none, Abend GG506 if it cannot be read."""
     with run_records.output_to_read(root) as store:
         return _verify(store, root)
 
