@@ -42,7 +42,10 @@ SECTIONS: dict[str, tuple[str, ...]] = {
             "changes glossary"
         ),
         "Explanation": "how-a-run-works guarantees exactly-once fidelity row-identity spark speed security",
-        "Contribute": "development architecture extending promises",
+        "Contribute": (
+            "development architecture add-a-format test-a-format add-a-text-format add-a-target add-an-option "
+            "add-a-diagnostic add-a-lint-rule promises"
+        ),
     }.items()
 }
 
@@ -51,6 +54,7 @@ _FORMER = {
     "assumptions": "limits",
     "delta": "load-delta",
     "deployment": "install",
+    "extending": "add-a-format",
     "iceberg": "load-iceberg",
     "parquet": "load-parquet",
     "preview": "preview-messages",

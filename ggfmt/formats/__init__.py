@@ -1,4 +1,4 @@
-"""All formats by id. A new system is a package below this one, and its name in `SYSTEMS`: see the page Extending."""
+"""All formats by id. A new system is a package below this one, and its name in `SYSTEMS`: see the page add-a-format."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from places import ROOT
 
 DOCS = ROOT / "ggfmt" / "docs"
-_BLOCK = re.compile(r"^```(?P<kind>[\w-]*)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(r"^(?P<fence>`{3,})(?P<kind>[\w-]*)\n(?P<body>.*?)^(?P=fence)$", re.DOTALL | re.MULTILINE)
 _NEEDS_SPARK = re.compile(r"^<!-- needs spark ([0-9.]+) -->$", re.MULTILINE)
 _NOT_RUN = re.compile(r"Not run here: (.*)\.")
 _SAVED = re.compile(r"as `([\w./-]+)`:")

@@ -1,7 +1,7 @@
-"""A new format needs its folder, its registry line, its contract, and nothing else.
+"""What the pages of contributors add is all that it needs: formats, options, a diagnostic and a lint rule.
 
-The whole examples of the page `extending`, `toy_lines` and `toy_rows`, are written into a copy of the project, and
-asked what every format is asked.
+All changes of the pages are made in a copy of the project. The formats `toy_lines` and `toy_rows` are asked there what
+every format is asked.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,15 +21,15 @@ import pages
 import pytest
 from dialects import lines, read, transactions_of
 from places import ROOT
+from runs import write_lines
 from scanners import operations_taken, without_kernels
 
-from ggfmt.formats import FORMATS, SYSTEMS
+from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.records.options import DialectOptions
 from ggfmt.kernels import native
 
 MODULES_OF_FORMAT = ("__init__", "read", "write")
-REGISTRY = "ggfmt/formats/__init__.py"
 NAME = "toy_lines"
 LAYERS = "test_a_module_imports_only_from_lower_layers"
 ON_PAGE = "toy_rows"
@@ -70,10 +71,25 @@ CONTRACTS = {
 HANDLER = "gg.handlerlist=h\ngg.handler.h.format=toy_lines\ngg.handler.h.format.separator=;\n"
 
 
+TEXTS = {file.stem: file.read_text(encoding="utf-8") for file in (ROOT / "ggfmt/docs/contribute").glob("*.md")}
+_IN_FILE = re.compile(r"[Ii]n `([\w./-]+)`:|, `([\w./-]+)`:|of `([\w./-]+)`:")
+PLACES = {"GG198.md": "ggfmt/docs/reference/codes", "toy_rows.py": "tests/contract"}
+
+
 def saved_blocks() -> dict[str, str]:
-    """The files that the page `extending` says to save, by their names there."""
-    page = (ROOT / "ggfmt/docs/contribute/extending.md").read_text(encoding="utf-8")
-    return {block.name: block.body for block in pages.blocks(page) if block.what == "saved"}
+    """The files that pages say to save, by their names there."""
+    return {block.name: block.body for text in TEXTS.values() for block in pages.blocks(text) if block.what == "saved"}
+
+
+def changes_of(text: str) -> Iterator[tuple[str, str, str]]:
+    """The changes of a page: a file, its lines, and what they become; "" for no lines: new ones at the end."""
+    for block in pages.blocks(text):
+        named = _IN_FILE.search(text[: block.start].rpartition("\n```")[0].rpartition("\n\n")[2])
+        if named is not None and block.kind in ("diff", "python"):
+            body = block.body.splitlines(keepends=True)
+            kept = ["".join(line[1:] for line in body if line[0] != other) for other in "+-"]
+            function = block.body[block.body.find("\n\n\n") :]
+            yield next(filter(None, named.groups())), *(kept if block.kind == "diff" else ("", function))
 
 
 @pytest.fixture(scope="module")
@@ -86,13 +102,19 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("pyproject.toml", "README.md"):
         shutil.copy(ROOT / name, root / name)
     for path, text in saved_blocks().items():
-        file = root / ("ggfmt/formats" if "/" in path else "tests/contract") / path
+        file = root / PLACES.get(path, "ggfmt/formats") / path
         file.parent.mkdir(exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    registry = (root / REGISTRY).read_text(encoding="utf-8")
-    line = f'"{SYSTEMS[-1]}")'
-    assert registry.count(line) == 1
-    (root / REGISTRY).write_text(registry.replace(line, f'"{SYSTEMS[-1]}", "{NAME}", "{ON_PAGE}")'), encoding="utf-8")
+    registry = root / "ggfmt/formats/__init__.py"
+    text, added = re.subn(
+        r"(SYSTEMS = \([^)]*)\)", rf'\1, "{NAME}", "{ON_PAGE}")', registry.read_text(encoding="utf-8")
+    )
+    assert added == 1
+    registry.write_text(text, encoding="utf-8")
+    for name, old, new in (change for text in TEXTS.values() for change in changes_of(text)):
+        text = (root / name).read_text(encoding="utf-8")
+        assert not old or text.count(old) == 1, f"{name} has no such lines, or several times:\n{old}"
+        (root / name).write_text(text.replace(old, new) if old else text + new, encoding="utf-8")
     (root / "tests/contract" / f"{NAME}.py").write_text(CONTRACT, encoding="utf-8")
     (root / "toy.properties").write_text(HANDLER, encoding="utf-8")
     for name in (NAME, ON_PAGE):
@@ -120,7 +142,7 @@ def ggfmt(project: Path, *arguments: str) -> str:
 @pytest.mark.long
 def test_the_example_is_written_as_all_code_is(project: Path) -> None:
     modules = [f"{name}/{module}.py" for name in (NAME, ON_PAGE) for module in MODULES_OF_FORMAT]
-    assert sorted(saved_blocks()) == sorted([f"{ON_PAGE}.py", *modules])
+    assert sorted(saved_blocks()) == sorted([*PLACES, *modules])
     written = [path for name in (NAME, ON_PAGE) for path in (f"ggfmt/formats/{name}", f"tests/contract/{name}.py")]
     for command in (("ruff", "check"), ("ruff", "format", "--check"), ("mypy",)):
         ended = python(project, "-m", *command, *written)
@@ -131,7 +153,7 @@ def test_the_example_is_written_as_all_code_is(project: Path) -> None:
 def test_all_that_is_asked_of_formats_is_asked_of_a_new_one(project: Path) -> None:
     """All tests that have the formats as parameters, the contract and the pairs among them, and those of the layers;
     but those of the pages, which are written by hand."""
-    left = ("test_documents.py", "test_new_format.py")
+    left = ("test_documents.py", "test_additions.py")
     files = sorted((project / "tests").rglob("test_*.py"))
     texts = {path: path.read_text(encoding="utf-8") for path in files if path.name not in left}
     asked = [str(path.relative_to(project)) for path, text in texts.items() if "FORMATS" in text or "MODULES" in text]
@@ -189,16 +211,47 @@ print(json.dumps([content(Path(name), "h").decode() for name in ("one", "two")])
     assert one.count("\n") == 14
 
 
+def test_a_new_option_of_a_format_changes_its_messages(project: Path) -> None:
+    assert "outputThreadId" in ggfmt(project, "options", "maxwell_json")
+    record = {"table": "GG.T", "op_type": "I", "tokens": {"thread_id": "7"}, "after": {"ID": "1"}}
+    write_lines(project / "thread.json", [record])
+    handler = project / "maxwell.properties"
+    handler.write_text("gg.handlerlist=h\ngg.handler.h.format=maxwell_json\n", encoding="utf-8")
+    preview = ("preview", "thread.json", "-c", handler.name)
+    assert '"thread_id":7' in ggfmt(project, *preview)
+    assert "thread_id" not in ggfmt(project, *preview, "--set", "gg.handler.h.format.outputThreadId=false")
+
+
+def test_a_new_option_of_a_command_is_one_of_the_program_too(project: Path) -> None:
+    assert "--last-only" in ggfmt(project, "schema", "--help")
+    for name in ("one", "two"):
+        write_lines(project / f"{name}.json", [{"table": f"GG.{name}", "op_type": "I", "after": {"ID": "1"}}])
+    both = ggfmt(project, "schema", "one.json", "two.json", "--kind", "json")
+    last = ggfmt(project, "schema", "one.json", "two.json", "--kind", "json", "--last-only")
+    assert "GG.one" in both and "GG.two" in both
+    assert "GG.one" not in last and "GG.two" in last
+
+
+def test_a_new_rule_reports_a_new_code(project: Path) -> None:
+    page = saved_blocks()["GG198.md"]
+    small, large = (
+        "".join(line[1:] + "\n" for line in page.split("```")[1].splitlines()[1:] if line[0] != other) for other in "+-"
+    )
+    (project / "small.properties").write_text(small, encoding="utf-8")
+    (project / "large.properties").write_text(large, encoding="utf-8")
+    found = python(project, "-m", "ggfmt", "validate-config", "small.properties")
+    assert "warning[GG198] `gg.handler.out.maxFileSize` makes many small files" in found.stdout
+    assert "GG198" not in ggfmt(project, "validate-config", "large.properties")
+    assert "many small files" in ggfmt(project, "explain", "GG198")
+
+
 @pytest.fixture
 def toy_rows(monkeypatch: pytest.MonkeyPatch) -> str:
-    """The dialect of the page `extending`, as a format."""
-    page = (ROOT / "ggfmt/docs/contribute/extending.md").read_text(encoding="utf-8")
-    code = next(
-        block for block in re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE) if "ToyRow" in block
-    )
+    """The dialect of the page `add-a-format`, as a format."""
+    code = saved_blocks()["toy_rows/read.py"]
     module = ModuleType("toy_rows")
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    exec(compile(code, "extending.md", "exec"), module.__dict__)
+    exec(compile(code, "add-a-format.md", "exec"), module.__dict__)
     format = Format(name="toy_rows", doc="", options=DialectOptions, writes=None, reads=module.__name__)
     monkeypatch.setitem(FORMATS, format.name, format)
     return format.name
