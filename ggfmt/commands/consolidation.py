@@ -14,6 +14,7 @@ from ggfmt.commands.declaration import After, OldName, Option, PythonOnly, setti
 from ggfmt.commands.runners import choose_runner
 from ggfmt.options.property_values import argument_error
 from ggfmt.options.value_types import ForeignCommits, OnUnfit, RowOrder, TableErrors
+from ggfmt.rowfiles.formats import ROW_FORMATS
 from ggfmt.summary import Summarized, Summary
 
 if TYPE_CHECKING:
@@ -21,9 +22,12 @@ if TYPE_CHECKING:
     from ggfmt.reading.progress import ProgressSnapshot
     from ggfmt.rows.targets.postgresql_state import ApplyConnection
 
-RowFormat = Literal["parquet", "csv", "json", "orc", "avro", "delta", "iceberg"]
 RowMode = Literal["error", "overwrite"]
 Moment = str | datetime | None
+if TYPE_CHECKING:
+    RowsTo = str
+else:
+    RowsTo = Literal[tuple(name for name, format in ROW_FORMATS.items() if format.is_offered)]
 
 
 @dataclass(frozen=True, eq=False, repr=False)  # options of Spark may be passwords
@@ -47,7 +51,7 @@ class ConsolidateRequest:
             "-o", "--output", metavar="DIR", panel="Output", help="The output directory, with one directory per table."
         ),
     ]
-    to: Annotated[RowFormat, Option(panel="Handlers", help="The format of files, or of the tables of a lakehouse.")] = (
+    to: Annotated[RowsTo, Option(panel="Handlers", help="The format of files, or of the tables of a lakehouse.")] = (
         "parquet"
     )
     as_of: Annotated[Moment, Option(metavar="TIME", help="Ignore operations after this time or position.")] = None
@@ -166,8 +170,10 @@ class RowsManifest(Summarized, dict[str, Any]):
         return rows_summary(self, self.directory)
 
 
-def run_consolidation(request: ConsolidateRequest, database: ApplyConnection | None = None) -> RowsManifest:
-    """Run a consolidation. `database`: its tables take the rows, and not the output directory."""
+def run_consolidation(
+    request: ConsolidateRequest, to: str | None = None, database: ApplyConnection | None = None
+) -> RowsManifest:
+    """Run a consolidation. `to`: a target that the request cannot name, with its connection."""
     from ggfmt.formats.api.reading import MAX_RECORD_BYTES
     from ggfmt.rows.query import RowQuery, query_error
     from ggfmt.rows.run import ConsolidationSettings, execute
@@ -201,7 +207,7 @@ def run_consolidation(request: ConsolidateRequest, database: ApplyConnection | N
         inputs=files,
         output=target,
         query=query,
-        to=request.to,
+        to=to or request.to,
         mode=request.mode,
         quarantine=request.on_reject == "quarantine",
         base=arguments.text(request.base),

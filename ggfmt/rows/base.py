@@ -15,13 +15,13 @@ from ggfmt.commit.store import Store, check_parts, is_hidden
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.java.text import visible
 from ggfmt.location import Location
+from ggfmt.rowfiles.formats import ROW_FORMATS
 from ggfmt.rows.numbers import NumberRange, is_number
 from ggfmt.rows.query import query_error
 from ggfmt.rows.readers import read_rows
 from ggfmt.rows.tables import row_type_named
 
 HIDDEN_MEMBER = "hidden"
-SUFFIXES = ("parquet", "orc", "json", "csv")
 
 log = logging.getLogger("ggfmt")
 
@@ -143,17 +143,21 @@ def _visible(store: Store, directory: str) -> list[str]:
 
 def _suffix_of(files: Collection[Location], table: str) -> str:
     suffixes = {file.path.rpartition(".")[2].lower() for file in files}
-    if len(suffixes) > 1 or not suffixes <= set(SUFFIXES):
+    if len(suffixes) > 1 or not suffixes <= {*_formats()}:
         message = (
             f"the rows of `{visible(table)}` in the base have the formats "
             f"{', '.join(f'`{s}`' for s in sorted(suffixes))}"
         )
         raise query_error(message, f"give a base with files of one format for each table: {_suffixes()}")
-    return next(iter(suffixes), SUFFIXES[0])
+    return next(iter(suffixes), "parquet")
 
 
 def _suffixes() -> str:
-    return ", ".join(f"`.{suffix}`" for suffix in SUFFIXES)
+    return ", ".join(f"`.{suffix}`" for suffix in _formats())
+
+
+def _formats() -> list[str]:
+    return [name for name, format in ROW_FORMATS.items() if format.base]
 
 
 def tables_by_name(base: BaseSnapshot, known: Collection[str]) -> dict[str, BaseTable]:

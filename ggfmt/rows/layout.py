@@ -26,7 +26,7 @@ class FileLayout:
     """The files of the rows of a table, one for each bucket of keys and each partition."""
 
     directory: Location  # for the files of this run alone; tasks reach it
-    suffix: str  # the format, a key of `ggfmt.rowfiles.writers.WRITERS`
+    suffix: str  # the format, a key of `ROW_FORMATS`
     stored: pa.Schema | None = None  # the columns of files where they differ from those of rows
     constants: Mapping[str, Any] = field(default_factory=dict)  # the values of columns that rows lack; others are NULL
     sort_by: Sequence[str] = ()  # the columns that order the rows of a file; those that a table lacks do not count

@@ -72,8 +72,7 @@ from ggfmt.rows.tables import (
     unmatched_names,
     with_found_types,
 )
-from ggfmt.rows.targets.choice import make_target
-from ggfmt.rows.targets.target import RowTarget
+from ggfmt.rows.targets.target import RowTarget, make_target
 from ggfmt.rows.units import (
     BaseTask,
     Bucket,
@@ -192,7 +191,7 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
     def commit(self, run: Run, others: Sequence[CommitPart]) -> None:
         def describe(published: Sequence[PublishedFile]) -> dict[str, Any]:
             seconds = time.perf_counter() - run.started
-            document = build_manifest(run, self.settings, self.staged, self.results, published, seconds)
+            document = build_manifest(run, self.settings, self.target.to, self.staged, self.results, published, seconds)
             self._summary = list(summary_lines(document, log.isEnabledFor(logging.DEBUG)))
             return document
 

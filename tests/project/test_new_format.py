@@ -1,7 +1,7 @@
-"""A new format needs its folder, its registry line, its contract, and nothing else.
+"""A new format needs its folder, its registry line, its contract, and nothing else; a new row format its record.
 
-The whole examples of the page `extending`, `toy_lines` and `toy_rows`, are written into a copy of the project, and
-asked what every format is asked.
+The whole examples of the page `extending`, `toy_lines`, `toy_rows` and `toy_arrow`, are written into a copy of the
+project, and asked what every format is asked.
 """
 
 from __future__ import annotations
@@ -32,6 +32,10 @@ REGISTRY = "ggfmt/formats/__init__.py"
 NAME = "toy_lines"
 LAYERS = "test_a_module_imports_only_from_lower_layers"
 ON_PAGE = "toy_rows"
+OF_ROWS = "toy_arrow"
+CONTRACT_OF_TARGETS = "tests/contract/test_targets.py::test_a_target_keeps_its_contract"
+ROW_REGISTRY, ROW_REGISTRY_END = "ggfmt/rowfiles/formats.py", ")  # fmt: skip\nROW_FORMATS"
+OF_ROW_FORMAT = {f"rowfiles/{OF_ROWS}.py": "ggfmt", f"targets/{OF_ROWS}.py": "tests/contract"}
 CONTRACT = '''"""The contract of `toy_lines`."""
 
 from __future__ import annotations
@@ -70,10 +74,18 @@ CONTRACTS = {
 HANDLER = "gg.handlerlist=h\ngg.handler.h.format=toy_lines\ngg.handler.h.format.separator=;\n"
 
 
+def blocks_of_page() -> list[pages.Block]:
+    return list(pages.blocks((ROOT / "ggfmt/docs/contribute/extending.md").read_text(encoding="utf-8")))
+
+
 def saved_blocks() -> dict[str, str]:
     """The files that the page `extending` says to save, by their names there."""
-    page = (ROOT / "ggfmt/docs/contribute/extending.md").read_text(encoding="utf-8")
-    return {block.name: block.body for block in pages.blocks(page) if block.what == "saved"}
+    return {block.name: block.body for block in blocks_of_page() if block.what == "saved"}
+
+
+def place_of(path: str) -> str:
+    """The path in the project of a file that the page says to save."""
+    return f"{OF_ROW_FORMAT.get(path, 'ggfmt/formats' if '/' in path else 'tests/contract')}/{path}"
 
 
 @pytest.fixture(scope="module")
@@ -86,13 +98,17 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("pyproject.toml", "README.md"):
         shutil.copy(ROOT / name, root / name)
     for path, text in saved_blocks().items():
-        file = root / ("ggfmt/formats" if "/" in path else "tests/contract") / path
+        file = root / place_of(path)
         file.parent.mkdir(exist_ok=True)
         file.write_text(text, encoding="utf-8")
     registry = (root / REGISTRY).read_text(encoding="utf-8")
     line = f'"{SYSTEMS[-1]}")'
     assert registry.count(line) == 1
     (root / REGISTRY).write_text(registry.replace(line, f'"{SYSTEMS[-1]}", "{NAME}", "{ON_PAGE}")'), encoding="utf-8")
+    (record,) = (block.body for block in blocks_of_page() if block.body.startswith("    RowFormat("))
+    rows = (root / ROW_REGISTRY).read_text(encoding="utf-8")
+    assert rows.count(ROW_REGISTRY_END) == 1
+    (root / ROW_REGISTRY).write_text(rows.replace(ROW_REGISTRY_END, f"{record}{ROW_REGISTRY_END}"), encoding="utf-8")
     (root / "tests/contract" / f"{NAME}.py").write_text(CONTRACT, encoding="utf-8")
     (root / "toy.properties").write_text(HANDLER, encoding="utf-8")
     for name in (NAME, ON_PAGE):
@@ -120,8 +136,9 @@ def ggfmt(project: Path, *arguments: str) -> str:
 @pytest.mark.long
 def test_the_example_is_written_as_all_code_is(project: Path) -> None:
     modules = [f"{name}/{module}.py" for name in (NAME, ON_PAGE) for module in MODULES_OF_FORMAT]
-    assert sorted(saved_blocks()) == sorted([f"{ON_PAGE}.py", *modules])
+    assert sorted(saved_blocks()) == sorted([f"{ON_PAGE}.py", *modules, *OF_ROW_FORMAT])
     written = [path for name in (NAME, ON_PAGE) for path in (f"ggfmt/formats/{name}", f"tests/contract/{name}.py")]
+    written += [ROW_REGISTRY, *map(place_of, OF_ROW_FORMAT)]
     for command in (("ruff", "check"), ("ruff", "format", "--check"), ("mypy",)):
         ended = python(project, "-m", *command, *written)
         assert ended.returncode == 0, ended.stdout + ended.stderr
@@ -168,6 +185,27 @@ def test_commands_know_a_new_format(project: Path) -> None:
     assert wrong.returncode != 0
     shown = ggfmt(project, "preview", "samples/tcustord.json", "-c", "toy.properties")
     assert "I;GG.TCUSTORD;" in shown
+
+
+def test_a_new_row_format_is_merged_compared_and_keeps_the_contract(project: Path) -> None:
+    assert re.search(rf"iceberg\W+{OF_ROWS}", ggfmt(project, "consolidate", "--help"))
+    changes = project / "changes"
+    changes.mkdir()
+    change = {"table": "GG.T", "op_ts": "2026-01-31 12:00:00.000000", "current_ts": "2026-01-31T12:00:00.000000"}
+    for number, kind in enumerate(("I", "U")):
+        operation = {**change, "op_type": kind, "pos": f"{number:020d}", "after": {"ID": "1", "V": kind}}
+        (changes / f"{number}.json").write_text(json.dumps(operation))
+        for to, more in ((OF_ROWS, ["--checkpoint", "seen"]), ("parquet", ["--mode", "overwrite"])):
+            ggfmt(project, "consolidate", "changes", "-o", to, "--to", to, "--key", "ID", "--master", "none", *more)
+        ggfmt(project, "compare", OF_ROWS, "parquet")
+    (file,) = (project / OF_ROWS / "GG.T").iterdir()
+    shutil.copy(file, project / "without_suffix")
+    ggfmt(project, "compare", "without_suffix", str(file), "--key", "ID")
+    options = ("-o", "addopts=--import-mode=importlib", "-p", "no:cacheprovider", "-rA", "-k", f"{OF_ROWS}-")
+    ended = python(project, "-m", "pytest", *options, "tests/contract/test_targets.py")
+    assert ended.returncode == 0, ended.stdout[-5000:] + ended.stderr
+    for rule in ("values_of_all_types", "quotes_in_names", "something_foreign_in_a_table"):
+        assert f"PASSED {CONTRACT_OF_TARGETS}[{OF_ROWS}-{rule}]" in ended.stdout
 
 
 def test_a_run_writes_a_new_format_and_reads_it(project: Path) -> None:

@@ -9,6 +9,7 @@ from ggfmt.commit.commit import CommitPart, write_errors_stop
 from ggfmt.commit.journal import damaged
 from ggfmt.commit.names import folded, safe_name
 from ggfmt.commit.records import kept_runs, run_file
+from ggfmt.rowfiles.formats import ROW_FORMATS
 from ggfmt.rows.base import BaseTable
 from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.manifest import PublishedFile
@@ -19,27 +20,25 @@ from ggfmt.rows.targets.options import TargetOptions
 from ggfmt.rows.targets.target import Describe, Results, RowTarget, next_name
 from ggfmt.rows.targets.versions import DirectoryVersions, find_versions
 
-MERGEABLE = ("parquet", "orc")
-
 
 class FileTarget(RowTarget):
     """Files in staging, which the commit moves to the directories of their tables."""
 
     def __init__(self, output: RowsDirectory, to: str, options: TargetOptions) -> None:
-        super().__init__(output, to)
-        self._options = options
+        super().__init__(output, to, options)
         self.suffix = to
         self._replaced: list[str] = []
 
     def check(self, query: RowQuery, merges: bool) -> None:
         is_current = query.kind == "current" and query.as_of is None and not query.keep
-        if merges and not (is_current and self.to in MERGEABLE):
-            message = "`--checkpoint` merges changes only into current rows, as Parquet or ORC"
+        if merges and not (is_current and ROW_FORMATS[self.to].merges):
+            titles = " or ".join(each.title for each in ROW_FORMATS.values() if each.merges)
+            message = f"`--checkpoint` merges changes only into current rows, as {titles}"
             raise query_error(message, "leave out `--checkpoint`, or the options for other rows")
 
-        if self._options.partition_by:
+        if self.options.partition_by:
             raise query_error("plain files have no partitions", "leave out `--partition-by`, or write Delta or Iceberg")
-        if self._options.on_table_error != "stop":
+        if self.options.on_table_error != "stop":
             raise query_error("plain files set no table aside", "leave out `--on-table-error`, or write Delta")
 
     def open(self, run: str, mode: str) -> None:
@@ -59,7 +58,7 @@ class FileTarget(RowTarget):
         return found
 
     def layout(self, query: TableQuery, number: int) -> FileLayout:
-        return FileLayout(self.staging.child("rows", f"{number:05d}"), self.suffix, sort_by=self._options.sort_by)
+        return FileLayout(self.staging.child("rows", f"{number:05d}"), self.suffix, sort_by=self.options.sort_by)
 
     def publish(self, results: Results, describe: Describe, others: Sequence[CommitPart]) -> dict[str, Any]:
         parts = {} if self.previous is None else self.previous.last_parts()

@@ -47,7 +47,9 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, wi
 from ggfmt.location import Location
 from ggfmt.model.table import split_name
 from ggfmt.rows.layout import FileLayout
+from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.targets.iceberg_deletes import OverwriteWithDeletes
+from ggfmt.rows.targets.lake import LakeTarget
 from ggfmt.rows.targets.options import TargetOptions
 from ggfmt.rows.targets.stores import check_root, location_in_catalog
 from ggfmt.rows.targets.table import LakeTable, Round, TableChange, WriteMode
@@ -71,27 +73,28 @@ _FIELD_ID = b"PARQUET:field_id"
 _MODE = "write.merge.mode"  # a property of tables: `merge-on-read` keeps files that lose few rows
 
 
-class IcebergTables:
+class IcebergTarget(LakeTarget):
     """The tables of a catalog, which is opened for the first of them."""
 
-    def __init__(self, root: Location, options: TargetOptions) -> None:
-        self._root, self._options = root, options
+    def __init__(self, output: RowsDirectory, to: str, options: TargetOptions) -> None:
+        super().__init__(output, to, options)
         self._is_embedded = options.catalog is None and not options.catalog_options
         if self._is_embedded:
-            check_root(root)
+            check_root(output.root)
 
     @cached_property
     def _catalog(self) -> Catalog:
         try:
             if not self._is_embedded:
-                return load_catalog(self._options.catalog, **dict(self._options.catalog_options))
-            if not self._root.is_local:
+                return load_catalog(self.options.catalog, **dict(self.options.catalog_options))
+            root = self.output.root
+            if not root.is_local:
                 help = "give `--catalog NAME`, or `--catalog-option uri=...` and other options"
                 raise UsageError(Diagnostic("GG551", "Iceberg in an object store needs a catalog", help=help))
             from pyiceberg.catalog.sql import SqlCatalog  # it loads SQLAlchemy, which other catalogs do without
 
-            Store(self._root).make_directory("")
-            path = self._root.inner
+            Store(root).make_directory("")
+            path = root.inner
             return SqlCatalog("default", uri=f"sqlite:///{path}/{EMBEDDED_CATALOG}", warehouse=f"file://{path}")
         except UsageError:
             raise
@@ -100,10 +103,10 @@ class IcebergTables:
             help = "check the configuration of PyIceberg: `.pyiceberg.yaml`, `PYICEBERG_...`, `--catalog-option`"
             raise UsageError(Diagnostic("GG551", message, help=help)) from None
 
-    def open(self, name: str) -> LakeTable:
+    def open_table(self, name: str) -> LakeTable:
         *above, last = split_name(name)
-        location = f"file://{self._root.child(lake_directory(name)).inner}" if self._is_embedded else None
-        return _IcebergTable(name, (*(above or [_NAMESPACE]), last), self._catalog, location, self._options)
+        location = f"file://{self.output.root.child(lake_directory(name)).inner}" if self._is_embedded else None
+        return _IcebergTable(name, (*(above or [_NAMESPACE]), last), self._catalog, location, self.options)
 
 
 class _IcebergTable(LakeTable):
