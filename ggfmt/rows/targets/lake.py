@@ -157,35 +157,15 @@ class LakeTarget(RowTarget):
 
     def _current(self, table: LakeTable, base: BaseTable | None) -> BaseTable | None:
         """Return the present rows of a table to start from. Raises: UsageError GG553 for a table that was changed."""
-        store, name = self.output.store, table.name
-        entries = [entry for entry in self._before.get("files", []) if entry["table"] == name]
-        known = {location_of(store, entry["path"]).canonical for entry in entries if is_of_rows(entry)}
-        entry = self._before.get("tables", {}).get(name)
-        is_known = entry is not None
-        columns = set() if entry is None else {*entry["columns"], *entry["marks"], *entry.get("dropped", ())}
-        deleted = {location_of(store, e["path"]).canonical: e["deleted"] for e in entries if "deleted" in e}
-        table.deleted = {file: deleted[file.canonical] for file in table.files if file.canonical in deleted}
-        same = known == {file.canonical for file in table.files} and columns == set(table.columns)
-        if same and table.knows_deleted and is_known == (table.version is not None):
-            if base is None or self.previous is None:
-                return base
-            # The table knows the keys of its store, and the manifest does not.
-            known_files = {file.location.canonical: file for file in base.files}
-            files = (replace(known_files[location.canonical], location=location) for location in table.files)
-            drops = self.options.drop_columns and entry is not None and entry.get("dropped")
-            return replace(base, files=tuple(files), bucket_count=0 if drops else base.bucket_count)
-        what = "does not belong to this output" if not is_known else "was changed by another program"
+        entry = self._before.get("tables", {}).get(table.name, {})
+        columns = {*entry.get("columns", ()), *entry.get("marks", ()), *entry.get("dropped", ())}
+        if self._is_as_left(table, columns) and bool(entry) == (table.version is not None):
+            return base if base is None or self.previous is None else self._with_present_files(table, base, entry)
+        what = "was changed by another program" if entry else "does not belong to this output"
         if table.version is None:
             what = "is missing"
-        if self.options.on_foreign_commit != "accept":
-            help = "use `--on-foreign-commit accept` to continue with the table as it is, or restore the table"
-            raise UsageError(Diagnostic("GG553", f"the table {what}", Span(table=name), help))
-        if table.version is None and self.previous is not None:
-            help = "restore the table, or consolidate into another output"
-            raise UsageError(Diagnostic("GG553", f"the table {what}", Span(table=name), help))
-        if self.previous is not None:
-            self._check_round(table, entry or {})
-        log.warning("%s: continuing with version %s, which another program wrote", visible(name), table.version)
+        self._check_accepted(table, entry, what)
+        log.warning("%s: continuing with version %s, which another program wrote", visible(table.name), table.version)
         if self.previous is None or self._appends:
             self._take_over(table)
             return base
@@ -193,11 +173,43 @@ class LakeTarget(RowTarget):
         if base is None or columns != set(table.columns):
             message = f"the table {what}, and its columns differ from the columns that this output knows"
             help = "give the table the columns of the manifest again, or consolidate into another output"
-            raise UsageError(Diagnostic("GG553", message, Span(table=name), help))
+            raise UsageError(Diagnostic("GG553", message, Span(table=table.name), help))
         self._take_over(table)
         types = {column: table.columns[column] for column in base.types}
         files = (BaseFile(file, self.suffix, deleted=table.deleted.get(file, "")) for file in table.files)
         return replace(base, files=tuple(files), types=types, bucket_count=0)
+
+    def _is_as_left(self, table: LakeTable, columns: set[str]) -> bool:
+        """Return whether a table has the files, the deleted rows and the columns that the manifest lists."""
+        entries = [entry for entry in self._before.get("files", []) if entry["table"] == table.name]
+        locations = {location_of(self.output.store, entry["path"]).canonical: entry for entry in entries}
+        table.deleted = {
+            file: locations[file.canonical]["deleted"]
+            for file in table.files
+            if "deleted" in locations.get(file.canonical, ())
+        }
+        known = {location for location, entry in locations.items() if is_of_rows(entry)}
+        same = known == {file.canonical for file in table.files} and columns == set(table.columns)
+        return same and table.knows_deleted
+
+    def _with_present_files(self, table: LakeTable, base: BaseTable, entry: Mapping[str, Any]) -> BaseTable:
+        """Return a base with the files of the table, which knows the keys of its store. The manifest does not."""
+        known = {file.location.canonical: file for file in base.files}
+        files = tuple(replace(known[location.canonical], location=location) for location in table.files)
+        drops = self.options.drop_columns and entry.get("dropped")
+        return replace(base, files=files, bucket_count=0 if drops else base.bucket_count)
+
+    def _check_accepted(self, table: LakeTable, entry: Mapping[str, Any], what: str) -> None:
+        """Raises: UsageError GG553 for a changed table, unless the run may and can go on with it."""
+        help = None
+        if self.options.on_foreign_commit != "accept":
+            help = "use `--on-foreign-commit accept` to continue with the table as it is, or restore the table"
+        elif table.version is None and self.previous is not None:
+            help = "restore the table, or consolidate into another output"
+        if help is not None:
+            raise UsageError(Diagnostic("GG553", f"the table {what}", Span(table=table.name), help))
+        if self.previous is not None:
+            self._check_round(table, entry)
 
     def _check_round(self, table: LakeTable, entry: Mapping[str, Any]) -> None:
         """Raises: UsageError GG553 for a table without the rows of the last run that wrote to it."""
