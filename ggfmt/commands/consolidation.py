@@ -15,7 +15,7 @@ from ggfmt.commands.runners import choose_runner
 from ggfmt.options.property_values import argument_error
 from ggfmt.options.value_types import ForeignCommits, OnUnfit, RowOrder, TableErrors
 from ggfmt.rowfiles.formats import ROW_FORMATS
-from ggfmt.summary import Summarized, Summary
+from ggfmt.summary import Summarized, Summary, SummaryTable
 
 if TYPE_CHECKING:
     from ggfmt.model.table import TableDef
@@ -165,9 +165,23 @@ class RowsManifest(Summarized, dict[str, Any]):
 
     @property
     def _summary(self) -> Summary:
-        from ggfmt.commands.summaries import rows_summary
+        from ggfmt.commit.names import counted
+        from ggfmt.location import strip_credentials
 
-        return rows_summary(self, self.directory)
+        tables = self.get("tables", {})  # nothing if there was nothing to read
+        facts = [
+            f"{counted(sum(table['rows'] for table in tables.values()), 'row')} of {counted(len(tables), 'table')}",
+            f"{sum(table['unresolved'] for table in tables.values()):,} unresolved",
+            f"{counted(sum(self.get('rejects', {}).values()), 'record')} rejected",
+            *(f"{name} set aside" for name in self.get("set_aside", {})),
+            f"in {strip_credentials(self.directory)}",
+        ]
+        rows = [
+            (name, sum(table["operations"].values()), table["rows"], table["unresolved"], ", ".join(table["key"]))
+            for name, table in tables.items()
+        ]
+        columns = ("table", "operations", "rows", "unresolved", "key")
+        return Summary("ggfmt.consolidate", facts, [SummaryTable(columns, rows)])
 
 
 def run_consolidation(
@@ -176,8 +190,8 @@ def run_consolidation(
     """Run a consolidation. `to`: a target that the request cannot name, with its connection."""
     from ggfmt.formats.api.reading import MAX_RECORD_BYTES
     from ggfmt.rows.query import RowQuery, query_error
+    from ggfmt.rows.request import TargetOptions
     from ggfmt.rows.run import ConsolidationSettings, execute
-    from ggfmt.rows.targets.options import TargetOptions
 
     arguments.check_choices(request)
     if request.history and request.changes:

@@ -131,7 +131,9 @@ def _dump(store: Store, root: str) -> BaseSnapshot:
         if locations:
             suffix = _suffix_of(locations, directory)
             files = tuple(BaseFile(location, suffix) for location in locations)
-            tables[directory] = BaseTable(directory, files, _types_of(files[0], directory), complete=True)
+            batch = next(read_rows(locations[0], suffix, {}, directory))
+            types = dict(zip(batch.schema.names, batch.schema.types, strict=True))
+            tables[directory] = BaseTable(directory, files, types, complete=True)
     return BaseSnapshot(root, tables)
 
 
@@ -176,8 +178,3 @@ def warn_unresolved(base: BaseSnapshot, output: str, strict: bool) -> None:
         help = "write to another directory, without `--strict`; or start from all changes, without a base"
         raise Abend(Diagnostic("GG570", message, Span(file=base.root), help))
     log.warning("%s: see `_unresolved` in %s", message, visible(base.root))
-
-
-def _types_of(file: BaseFile, table: str) -> dict[str, pa.DataType]:
-    batch = next(read_rows(file.location, file.suffix, {}, table))
-    return {field.name: field.type for field in batch.schema}

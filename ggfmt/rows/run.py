@@ -66,12 +66,7 @@ from ggfmt.rows.staging import (
     parts_in_memory,
     unit_count,
 )
-from ggfmt.rows.tables import (
-    of_base,
-    stored_types,
-    unmatched_names,
-    with_found_types,
-)
+from ggfmt.rows.tables import of_base, stored_types, unmatched_names, with_found_types
 from ggfmt.rows.targets.target import RowTarget, make_target
 from ggfmt.rows.units import (
     BaseTask,

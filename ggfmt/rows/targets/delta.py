@@ -25,8 +25,8 @@ from ggfmt.rowfiles.deleted_rows import decode_places, size_in_bytes
 from ggfmt.rowfiles.writers import WrittenFile
 from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.output import RowsDirectory
+from ggfmt.rows.request import TargetOptions
 from ggfmt.rows.targets.lake import LakeTarget
-from ggfmt.rows.targets.options import TargetOptions
 from ggfmt.rows.targets.stores import check_root, delta_storage
 from ggfmt.rows.targets.table import LakeTable, Round, TableChange, WriteMode
 from ggfmt.version import VERSION

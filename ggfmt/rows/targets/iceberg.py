@@ -48,9 +48,9 @@ from ggfmt.location import Location
 from ggfmt.model.table import split_name
 from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.output import RowsDirectory
+from ggfmt.rows.request import TargetOptions
 from ggfmt.rows.targets.iceberg_deletes import OverwriteWithDeletes
 from ggfmt.rows.targets.lake import LakeTarget
-from ggfmt.rows.targets.options import TargetOptions
 from ggfmt.rows.targets.stores import check_root, location_in_catalog
 from ggfmt.rows.targets.table import LakeTable, Round, TableChange, WriteMode
 
@@ -282,7 +282,9 @@ class _IcebergTable(LakeTable):
             if self._table is not None and self._options.table_options:
                 transaction.set_properties(dict(self._options.table_options))
             io = transaction._table.io
-            snapshot = self._overwriting(transaction, round)
+            empty = transaction.table_metadata.current_snapshot() is None
+            operation = Operation.APPEND if empty else Operation.OVERWRITE
+            snapshot = OverwriteWithDeletes(operation, transaction, io, snapshot_properties=_summary(round))
             with snapshot:
                 for file in change.added:
                     path = f"{transaction.table_metadata.location}/data/{self._below(file.location)}"
@@ -299,12 +301,6 @@ class _IcebergTable(LakeTable):
             found = table.current_snapshot()
             self._sync(table, [file.file_path for file in snapshot.added_deletes])
         return 0 if found is None else found.snapshot_id
-
-    @staticmethod
-    def _overwriting(transaction: Transaction, round: Round) -> OverwriteWithDeletes:
-        io, empty = transaction._table.io, transaction.table_metadata.current_snapshot() is None
-        operation = Operation.APPEND if empty else Operation.OVERWRITE
-        return OverwriteWithDeletes(operation, transaction, io, snapshot_properties=_summary(round))
 
     @staticmethod
     def _below(file: Location) -> str:

@@ -38,8 +38,8 @@ from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.manifest import PREFIX_MEMBER, PreviousResult, PublishedFile, TableResult
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import RowQuery, query_error
+from ggfmt.rows.request import TargetOptions
 from ggfmt.rows.results import TableQuery, check_names
-from ggfmt.rows.targets.options import TargetOptions
 from ggfmt.rows.targets.rounds import OpenRound, read_round
 from ggfmt.rows.targets.table import LakeTable, Round, TableChange, WriteMode
 from ggfmt.rows.targets.target import Describe, Results, RowTarget

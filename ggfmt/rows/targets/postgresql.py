@@ -35,10 +35,10 @@ from ggfmt.rows.numbers import NumberRange
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import RowQuery
 from ggfmt.rows.readers import read_rows
+from ggfmt.rows.request import TargetOptions
 from ggfmt.rows.results import TableQuery
 from ggfmt.rows.staging import load
 from ggfmt.rows.tables import RowTable, with_found_types
-from ggfmt.rows.targets.options import TargetOptions
 from ggfmt.rows.targets.postgresql_state import STATE
 from ggfmt.rows.targets.postgresql_table import (
     TableColumn,

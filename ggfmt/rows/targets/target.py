@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pkgutil import resolve_name
 from typing import Any
 
-from ggfmt.commit.commit import CommitPart, StagedMove, commit
+from ggfmt.commit.commit import CommitPart, commit
 from ggfmt.commit.journal import damaged
 from ggfmt.commit.names import folded
 from ggfmt.commit.records import CONSOLIDATION_MEMBER, MANIFEST, SET_ASIDE_MEMBER, as_bytes, rows_manifest, run_file
@@ -24,9 +24,9 @@ from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.manifest import PreviousResult, PublishedFile, TableResult
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import RowQuery, query_error
+from ggfmt.rows.request import TargetOptions
 from ggfmt.rows.results import TableQuery, check_names
 from ggfmt.rows.staging import StagedInput
-from ggfmt.rows.targets.options import TargetOptions
 
 MIN_DIGITS = 5  # of the number of a file
 
@@ -148,19 +148,14 @@ class RowTarget(ABC):
 
     def commit(self, part: CommitPart, document: dict[str, Any], others: Sequence[CommitPart]) -> None:
         """Commit a part with the records that could not be read, the manifest and `others`. Raises: a `FAILURES`."""
-        for move, entry in self._reject_moves():
-            part.moves.append(move)
-            document["files"].append(entry)
+        for number, file in enumerate(self.rejects):
+            name = f"_rejects/{self.run}-{number // 2:05d}.{file.table}"  # records, or reasons
+            part.moves.append(self.output.move(file.location, name, file.size, file.sha256))
+            entry = {"path": name, "table": None, "handler": file.handler, "rejects": file.operations}
+            document["files"].append(entry | {"bytes": file.size, "sha256": file.sha256})
         text = as_bytes(document)
         part.moves += self.output.stage([(run_file(self.run), text), (MANIFEST, text)])
         commit(self.run, [part, *others])
-
-    def _reject_moves(self) -> Iterator[tuple[StagedMove, dict[str, Any]]]:
-        for number, file in enumerate(self.rejects):
-            name = f"_rejects/{self.run}-{number // 2:05d}.{file.table}"  # records, or reasons
-            entry = {"path": name, "table": None, "handler": file.handler, "rejects": file.operations}
-            entry |= {"bytes": file.size, "sha256": file.sha256}
-            yield self.output.move(file.location, name, file.size, file.sha256), entry
 
 
 def next_name(directory: str, suffix: str, parts: dict[str, int]) -> str:
