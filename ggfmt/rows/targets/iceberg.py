@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
+from pyiceberg import types
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.exceptions import (
     CommitFailedException,
@@ -24,22 +25,6 @@ from pyiceberg.schema import Schema, promote
 from pyiceberg.table import Table, Transaction
 from pyiceberg.table.snapshots import Operation
 from pyiceberg.transforms import IdentityTransform
-from pyiceberg.types import (
-    BinaryType,
-    BooleanType,
-    DateType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntegerType,
-    LongType,
-    NestedField,
-    PrimitiveType,
-    StringType,
-    TimestampType,
-    TimestamptzType,
-    TimeType,
-)
 
 from ggfmt.commit.names import EMBEDDED_CATALOG, lake_directory
 from ggfmt.commit.store import Store
@@ -56,18 +41,18 @@ from ggfmt.rows.targets.table import LakeTable, Round, TableChange, WriteMode
 
 _STREAM = "ggfmt.stream."  # properties of tables: the last round of each stream
 _NAMESPACE = "default"  # of tables without a schema
-_TYPES: dict[pa.DataType, PrimitiveType] = {
-    pa.bool_(): BooleanType(),
-    pa.int32(): IntegerType(),
-    pa.int64(): LongType(),
-    pa.float32(): FloatType(),
-    pa.float64(): DoubleType(),
-    pa.string(): StringType(),
-    pa.binary(): BinaryType(),
-    pa.date32(): DateType(),
-    pa.time64("us"): TimeType(),
-    pa.timestamp("us"): TimestampType(),
-    pa.timestamp("us", "UTC"): TimestamptzType(),
+_TYPES: dict[pa.DataType, types.PrimitiveType] = {
+    pa.bool_(): types.BooleanType(),
+    pa.int32(): types.IntegerType(),
+    pa.int64(): types.LongType(),
+    pa.float32(): types.FloatType(),
+    pa.float64(): types.DoubleType(),
+    pa.string(): types.StringType(),
+    pa.binary(): types.BinaryType(),
+    pa.date32(): types.DateType(),
+    pa.time64("us"): types.TimeType(),
+    pa.timestamp("us"): types.TimestampType(),
+    pa.timestamp("us", "UTC"): types.TimestamptzType(),
 }
 _FIELD_ID = b"PARQUET:field_id"
 _MODE = "write.merge.mode"  # a property of tables: `merge-on-read` keeps files that lose few rows
@@ -218,7 +203,9 @@ class _IcebergTable(LakeTable):
         wanted = {field.name: self._iceberg_type(field) for field in schema}
         if self._table is None:
             self._catalog.create_namespace_if_not_exists(self._identifier[:-1])
-            fields = [NestedField(i, name, type, required=False) for i, (name, type) in enumerate(wanted.items(), 1)]
+            fields = [
+                types.NestedField(i, name, type, required=False) for i, (name, type) in enumerate(wanted.items(), 1)
+            ]
             return self._catalog.create_table_transaction(
                 self._identifier,
                 Schema(*fields),
@@ -256,17 +243,17 @@ class _IcebergTable(LakeTable):
                         update.add_column((name,), type)
         return transaction
 
-    def _iceberg_type(self, field: pa.Field[Any]) -> PrimitiveType:
+    def _iceberg_type(self, field: pa.Field[Any]) -> types.PrimitiveType:
         type = self.stored_type(field.type)
         if pa.types.is_decimal(type):
-            return DecimalType(type.precision, type.scale)
+            return types.DecimalType(type.precision, type.scale)
         if type not in _TYPES:
             raise self.column_error(field.name, f"Iceberg has no type for `{type}`")
         return _TYPES[type]
 
-    def _arrow_type(self, field: NestedField) -> pa.DataType:
+    def _arrow_type(self, field: types.NestedField) -> pa.DataType:
         type = field.field_type
-        if isinstance(type, DecimalType):
+        if isinstance(type, types.DecimalType):
             return pa.decimal128(type.precision, type.scale)
         found = next((arrow for arrow, iceberg in _TYPES.items() if iceberg == type), None)
         if found is None:
@@ -325,11 +312,11 @@ class _IcebergTable(LakeTable):
                 Store(parent).sync_all([location.name])
 
 
-def _can_become(type: Any, wanted: PrimitiveType) -> bool:
+def _can_become(type: Any, wanted: types.PrimitiveType) -> bool:
     """Return whether Iceberg turns a type into another: it widens integers, floats and decimals."""
     if type == wanted:
         return True
-    if isinstance(wanted, (StringType, BinaryType)):
+    if isinstance(wanted, (types.StringType, types.BinaryType)):
         return False
     try:
         promote(type, wanted)
