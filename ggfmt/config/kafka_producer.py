@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ggfmt.config.comments import before_comment
 from ggfmt.config.properties import SETTINGS, Entry, entries_from_settings, read_properties
-from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, MissingFileError, Span
+from ggfmt.diagnostics.diagnostic import ConfigurationError, MissingFileError, Span
 from ggfmt.java.text import trim, visible
 from ggfmt.kafka.address import KafkaAddress
 from ggfmt.kafka.client import ClientSettings
@@ -51,7 +51,7 @@ def _properties(path: str) -> list[Property]:
     parsed = read_properties(path)
     if parsed.diagnostics:  # without the lines, which may be parts of keys
         error = MissingFileError if parsed.missing else ConfigurationError
-        raise error(*(diagnostic.at(source=None) for diagnostic in parsed.diagnostics))
+        raise error.of(*(diagnostic.at(source=None) for diagnostic in parsed.diagnostics))
     return [
         Property(entry.key, entry.value, Span(path, entry.line, entry.column, max(entry.key_length, 1)))
         for entry in parsed.entries
@@ -76,7 +76,7 @@ def _file_of_handler(handler: str, files: Sequence[str], settings: Sequence[str]
         looked = ", ".join(f"`{visible(path)}`" for path in candidates)
         help = f"give the file by `--producer-config FILE`; ggfmt looked for {looked}"
         message = f"the file of the producer `{visible(name)}` does not exist"
-        raise MissingFileError(Diagnostic("GG576", message, named.value_span if named is not None else Span(), help))
+        raise MissingFileError("GG576", message, named.value_span if named is not None else Span(), help)
     return found
 
 

@@ -443,7 +443,7 @@ def route(
         outcomes = runner.run(partial(route_split, job, buckets, scratch), cut.all, progress)
         for outcome in outcomes:
             if outcome.abend is not None:
-                raise Abend(outcome.abend)
+                raise Abend.of(outcome.abend)
         if any(outcome.unroutable for outcome in outcomes):
             raise Unroutable
         crossed = {outcome.crossed for outcome in outcomes if outcome.crossed is not None}

@@ -96,7 +96,7 @@ class ScanRequest:
 
 class Scan:
     """Input files of one format, opened when they are needed. `may_lack`: they need not have all that masks name.
-    UsageError GG309 for an unknown format, GG103 for illegal
+    Raises: UsageError GG309 for an unknown format, GG103 for illegal
     options; Abend GG309 or GG310 for a file that is not recognized, or cannot be read."""
 
     def __init__(self, request: ScanRequest, files: Sequence[InputFile]) -> None:
@@ -192,7 +192,7 @@ class Scan:
         from_head  take definitions from the first records, if the tasks find every contradiction
         scratch    where tasks may divide records by table; None if the sink needs the order of different tables
 
-        Abend for the first mistake in the data, where tasks stop at it.
+        Raises: Abend for the first mistake in the data, where tasks stop at it.
         """
         tracker, watch = tracker or ProgressTracker(None), watch or Stopwatch()
         cut = self.splits(runner.parallelism) if cut is None else cut
@@ -288,11 +288,11 @@ def _with_keys(source: WriterSettings, keys: Keys) -> WriterSettings:
 
 
 def check_selection(selection: TableSelection, names: Collection[str], may_lack: bool) -> None:
-    """Check that each pattern of a selection matches one of the tables in the data. UsageError GG315 for a pattern that
-    matches none; a warning instead if the data `may_lack` tables."""
+    """Check that each pattern of a selection matches one of the tables in the data. Raises: UsageError GG315 for a
+    pattern that matches none; a warning instead if the data `may_lack` tables."""
     problems = [missing_table(option, pattern, names) for option, pattern in selection.unmatched(names)]
     if problems and not may_lack:
-        raise UsageError(*problems)
+        raise UsageError.of(*problems)
     for problem in problems:
         log.warning("%s", visible(problem.message))
 
@@ -310,9 +310,9 @@ def missing_table(option: str, pattern: str, names: Collection[str]) -> Diagnost
 def check_ended(outcomes: Sequence[ReadOutcome]) -> None:
     for outcome in outcomes:
         if outcome.abend is not None:
-            raise Abend(_with_help(outcome.abend))
+            raise Abend.of(_with_help(outcome.abend))
     if any(outcome.stopped or outcome.undefined for outcome in outcomes):
-        raise Abend(Diagnostic("GG507", "a task was stopped without a reason"))
+        raise Abend("GG507", "a task was stopped without a reason")
 
 
 def _with_help(mistake: Diagnostic) -> Diagnostic:

@@ -40,7 +40,7 @@ def make_target(to: str, output: RowsDirectory, options: TargetOptions) -> RowTa
     if format.library and find_spec(format.library) is None:
         help = f"run `pip install 'ggfmt[{to}]'`"
         message = f"`--to {to}` needs the package `{format.library}`"
-        raise UsageError(package_error("GG555", message, format.library, None, help))
+        raise UsageError.of(package_error("GG555", message, format.library, None, help))
     target: RowTarget = resolve_name(format.target)(output, to, options)
     return target
 
@@ -83,8 +83,8 @@ class RowTarget(ABC):
         """Find out what an earlier run has left, once the output is locked."""
 
     def open(self, run: str, mode: str) -> None:
-        """Look at the locked output; `append` merges into an earlier result. Raises: UsageError GG501; Abend GG509
-        without a manifest of that result."""
+        """Look at the locked output; `append` merges into an earlier result. Raises: UsageError GG501. Raises: Abend
+        GG509 without a manifest of that result."""
         self.run = run
         if mode == "append":
             self.previous = self._previous(rows_manifest(self.output.store))
