@@ -99,7 +99,8 @@ def run_application(request: ApplyRequest) -> list[str]:
         try:
             database.restore(scratch)
             places = {"output": scratch / OUTPUT, "checkpoint": scratch / CHECKPOINT}
-            run_consolidation(ConsolidateRequest(**{**given, **places, "inputs": inputs}, master="none"), database)
+            consolidation = ConsolidateRequest(**{**given, **places, "inputs": inputs}, master="none")
+            run_consolidation(consolidation, "postgresql", database)
         except GgfmtError as error:
             raise type(error).of(*(_placed(each, scratch, database.shown) for each in error.diagnostics)) from None
         finally:

@@ -14,16 +14,20 @@ from ggfmt.commands.declaration import After, OldName, Option, PythonOnly, setti
 from ggfmt.commands.runners import choose_runner
 from ggfmt.options.property_values import argument_error
 from ggfmt.options.value_types import ForeignCommits, OnUnfit, RowOrder, TableErrors
-from ggfmt.summary import Summarized, Summary
+from ggfmt.rowfiles.formats import ROW_FORMATS
+from ggfmt.summary import Summarized, Summary, SummaryTable
 
 if TYPE_CHECKING:
     from ggfmt.model.table import TableDef
     from ggfmt.reading.progress import ProgressSnapshot
     from ggfmt.rows.targets.postgresql_state import ApplyConnection
 
-RowFormat = Literal["parquet", "csv", "json", "orc", "avro", "delta", "iceberg"]
 RowMode = Literal["error", "overwrite"]
 Moment = str | datetime | None
+if TYPE_CHECKING:
+    RowsTo = str
+else:
+    RowsTo = Literal[tuple(name for name, format in ROW_FORMATS.items() if format.is_offered)]
 
 
 @dataclass(frozen=True, eq=False, repr=False)  # options of Spark may be passwords
@@ -47,7 +51,7 @@ class ConsolidateRequest:
             "-o", "--output", metavar="DIR", panel="Output", help="The output directory, with one directory per table."
         ),
     ]
-    to: Annotated[RowFormat, Option(panel="Handlers", help="The format of files, or of the tables of a lakehouse.")] = (
+    to: Annotated[RowsTo, Option(panel="Handlers", help="The format of files, or of the tables of a lakehouse.")] = (
         "parquet"
     )
     as_of: Annotated[Moment, Option(metavar="TIME", help="Ignore operations after this time or position.")] = None
@@ -161,17 +165,33 @@ class RowsManifest(Summarized, dict[str, Any]):
 
     @property
     def _summary(self) -> Summary:
-        from ggfmt.commands.summaries import rows_summary
+        from ggfmt.commit.names import counted
+        from ggfmt.location import strip_credentials
 
-        return rows_summary(self, self.directory)
+        tables = self.get("tables", {})  # nothing if there was nothing to read
+        facts = [
+            f"{counted(sum(table['rows'] for table in tables.values()), 'row')} of {counted(len(tables), 'table')}",
+            f"{sum(table['unresolved'] for table in tables.values()):,} unresolved",
+            f"{counted(sum(self.get('rejects', {}).values()), 'record')} rejected",
+            *(f"{name} set aside" for name in self.get("set_aside", {})),
+            f"in {strip_credentials(self.directory)}",
+        ]
+        rows = [
+            (name, sum(table["operations"].values()), table["rows"], table["unresolved"], ", ".join(table["key"]))
+            for name, table in tables.items()
+        ]
+        columns = ("table", "operations", "rows", "unresolved", "key")
+        return Summary("ggfmt.consolidate", facts, [SummaryTable(columns, rows)])
 
 
-def run_consolidation(request: ConsolidateRequest, database: ApplyConnection | None = None) -> RowsManifest:
-    """Run a consolidation. `database`: its tables take the rows, and not the output directory."""
+def run_consolidation(
+    request: ConsolidateRequest, to: str | None = None, database: ApplyConnection | None = None
+) -> RowsManifest:
+    """Run a consolidation. `to`: a target that the request cannot name, with its connection."""
     from ggfmt.formats.api.reading import MAX_RECORD_BYTES
     from ggfmt.rows.query import RowQuery, query_error
+    from ggfmt.rows.request import TargetOptions
     from ggfmt.rows.run import ConsolidationSettings, execute
-    from ggfmt.rows.targets.options import TargetOptions
 
     arguments.check_choices(request)
     if request.history and request.changes:
@@ -201,7 +221,7 @@ def run_consolidation(request: ConsolidateRequest, database: ApplyConnection | N
         inputs=files,
         output=target,
         query=query,
-        to=request.to,
+        to=to or request.to,
         mode=request.mode,
         quarantine=request.on_reject == "quarantine",
         base=arguments.text(request.base),

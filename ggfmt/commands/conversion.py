@@ -14,7 +14,7 @@ from ggfmt.commands.arguments import Path, Paths, Properties, ignore_warnings
 from ggfmt.commands.declaration import After, OldName, Option, PythonOnly, settings_from
 from ggfmt.commands.runners import STREAM, choose_runner
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
-from ggfmt.summary import Summarized, Summary
+from ggfmt.summary import Summarized, Summary, SummaryTable
 
 if TYPE_CHECKING:
     from ggfmt.config.handlers import Configuration
@@ -69,9 +69,39 @@ class Result(Summarized):
 
     @property
     def _summary(self) -> Summary:
-        from ggfmt.commands.summaries import conversion_summary
+        from ggfmt.commit.names import counted
+        from ggfmt.location import strip_credentials
+        from ggfmt.model.change import OP_TYPES
 
-        return conversion_summary(self)
+        name = "ggfmt.Result"
+        if self.plan is not None:
+            return Summary(name, ["a dry run, which wrote nothing"])
+        totals = self.totals
+        handlers = totals["handlers"]
+        read = counted(totals["operations_read"], "operation")
+        if self.manifests:
+            read += f" read from {counted(len(self.manifest.get('inputs', ())), 'file')}"
+        written = counted(sum(handler["messages"] for handler in handlers.values()), "message")
+        files = counted(sum(handler["files"] for handler in handlers.values()), "file")
+        rejected = counted(self.reject_count, "record") + " rejected"
+        facts = [
+            f"{read} ({counted(totals['input_bytes'], 'byte')})",
+            f"{written} written to {files}",
+            f"{rejected}, see `rejects`" if self.reject_count else rejected,
+            *(f"in {strip_credentials(directory)}" for directory in self.manifests),
+        ]
+        by_table = [
+            (table, *(of_type.get(op, 0) for op in OP_TYPES)) for table, of_type in totals["operations"].items()
+        ]
+        by_handler = [
+            (name, handler["messages"], handler["files"], handler["bytes"], sum(handler["rejects"].values()))
+            for name, handler in handlers.items()
+        ]
+        tables = [
+            SummaryTable(("table", *OP_TYPES), by_table),
+            SummaryTable(("handler", "messages", "files", "bytes", "rejected"), by_handler),
+        ]
+        return Summary(name, facts, tables)
 
 
 @dataclass(frozen=True, eq=False, repr=False)  # options of Spark may be passwords

@@ -51,9 +51,7 @@ INPUT_OPTIONS = Option(
     help="A property of the format that the input was written with.",
 )
 SCHEMA_REGISTRY = Option(
-    metavar="URL|DIR",
-    panel="Input",
-    help="The registry of Avro schemas with ids, or a directory of files `<id>.avsc`.",
+    metavar="URL|DIR", panel="Input", help="The registry of Avro schemas with ids, or a directory of files `<id>.avsc`."
 )
 PRODUCER_CONFIG = Option(
     metavar="FILE", file=True, panel="Kafka", help="A file with properties of a Kafka client, such as its security."
@@ -84,9 +82,7 @@ COLUMNS = Option(
     metavar="TABLE=COLUMNS", multiple=False, panel="Input", help="Only these columns: `S.A=ID,NAME;S.B=ID`."
 )
 MASK = Option(
-    metavar="TABLE.COLUMN=MASK",
-    panel="Input",
-    help="Hide the values of a column: `null`, `hash` or `fixed:TEXT`.",
+    metavar="TABLE.COLUMN=MASK", panel="Input", help="Hide the values of a column: `null`, `hash` or `fixed:TEXT`."
 )
 MASK_KEY = Option(
     metavar="FILE", file=True, panel="Input", help="The key of hashes; default: the variable GGFMT_MASK_KEY."

@@ -1,25 +1,31 @@
-"""The choice of a runner: an existing Spark, the Spark that the options name, or this process alone."""
+"""The choice of a runner: an existing Spark, the Spark that the options name, or this process alone.
+
+The environment and files named `ggfmt.toml` have the default of a user or a directory.
+"""
 
 from __future__ import annotations
 
 import logging
+import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ggfmt.commands.arguments import Properties, pairs
-from ggfmt.commands.defaults import default_master
+from ggfmt.config.settings_file import FILE_NAME, OF_LINTER, OF_RUNS, parse_toml
 from ggfmt.cores import available_cores
-from ggfmt.diagnostics.diagnostic import UsageError
+from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, list_names, suggestion
 
 if TYPE_CHECKING:
     from ggfmt.reading.runner import InProcess, Runner
     from ggfmt.reading.topics import TopicSettings
 
 STREAM = "-"
+MASTER_VARIABLE = "GGFMT_MASTER"
 log = logging.getLogger("ggfmt")
 
 _NONE = re.compile(r"none(?:\[\s*([0-9]+|\*)\s*\])?")
@@ -119,3 +125,55 @@ def _tasks_at_once(master: str) -> int | None:
     if master == "local":
         return available_cores()
     return None if cores is None else available_cores() if cores[1] == "*" else int(cores[1])
+
+
+@dataclass(frozen=True)
+class Default:
+    value: str
+    origin: str
+
+
+def default_master(environment: Mapping[str, str] = os.environ) -> Default | None:
+    """Return the master of GGFMT_MASTER, or of a `ggfmt.toml`, here or of the user. Raises: UsageError GG525 for a bad
+    one."""
+    named = environment.get(MASTER_VARIABLE)
+    if named:
+        return Default(named, MASTER_VARIABLE)
+    for path in (Path(FILE_NAME), _user_file(environment)):
+        if path is None:
+            continue
+        try:
+            text = path.read_text("utf-8")
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError) as error:
+            raise UsageError.of(_default_problem(path, f"it cannot be read: {error}")) from None
+        master = _parse_defaults(path, text).get("master")
+        if master is not None:
+            return Default(master, f"{path}")
+    return None
+
+
+def _user_file(environment: Mapping[str, str]) -> Path | None:
+    home = environment.get("XDG_CONFIG_HOME")
+    try:
+        return (Path(home) if home else Path.home() / ".config") / "ggfmt" / FILE_NAME
+    except RuntimeError:
+        return None
+
+
+def _parse_defaults(path: Path, text: str) -> dict[str, str]:
+    every = parse_toml(text, str(path), "GG525")
+    found: dict[str, str] = {key: value for key, value in every.items() if key not in OF_LINTER}
+    for key, value in found.items():
+        if key not in OF_RUNS:
+            known = (*OF_RUNS, *OF_LINTER)
+            help = suggestion(key, known) or f"it may have {list_names(known)}"
+            raise UsageError.of(_default_problem(path, f"`{key}` is unknown", help))
+        if not isinstance(value, str) or not value:
+            raise UsageError.of(_default_problem(path, f"`{key}` is not a text", f'write it as `{key} = "none"`'))
+    return found
+
+
+def _default_problem(path: Path, message: str, help: str | None = None) -> Diagnostic:
+    return Diagnostic("GG525", message, str(path), help)

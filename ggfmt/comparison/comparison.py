@@ -9,6 +9,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Literal, TypeAlias
 
 import pyarrow as pa
@@ -30,7 +31,7 @@ from ggfmt.location import strip_credentials
 from ggfmt.model.table import name_parts
 from ggfmt.options.value_types import EVERY_TABLE, Keys, key_of
 from ggfmt.rowfiles.csv_files import CsvFile, CsvOptions
-from ggfmt.rowfiles.files import ColumnError, ParquetFile
+from ggfmt.rowfiles.files import ColumnError
 from ggfmt.scratch import Scratch, remove_abandoned
 from ggfmt.summary import Summarized, Summary, SummaryTable
 
@@ -95,8 +96,9 @@ def _rows(place: ComparisonSide, table: str, options: CsvOptions) -> Rows:
 
 
 def _opened(part: PartitionedFile, options: CsvOptions) -> TableFile:
-    if part.kind is not CsvFile:
-        return TableFile(part.file, partial(ParquetFile, deleted=part.deleted) if part.deleted else part.kind)
+    reader = resolve_name(part.format.reader)
+    if reader is not CsvFile:
+        return TableFile(part.file, partial(reader, deleted=part.deleted) if part.deleted else reader)
     tabs = options.delimiter is None and ending_of(part.file.location) in _TABS
     of_file = replace(options, delimiter="\t") if tabs else options
     return TableFile(part.file, lambda open: CsvFile(open, of_file))
@@ -356,7 +358,7 @@ class _Table:
 
 def compare(options: ComparisonOptions) -> Comparison:
     """Compare two sides. Raises: UsageError GG310 for a path that does not exist, GG580 and GG581 for an impossible
-    comparison; Abend GG582 for a file that cannot be read, GG587 if there is no room for temporary files."""
+    comparison. Raises: Abend GG582 for a file that cannot be read, GG587 if there is no room for temporary files."""
     if options.examples < 0:
         raise _impossible(f"the number of examples cannot be {options.examples}", "give 0 or more")
     if options.as_ not in ("values", "text"):

@@ -22,29 +22,20 @@ from ggfmt.commit.records import LAKE_MEMBER, MANIFEST
 from ggfmt.commit.store import FAILURES, Store, check_parts, hidden_part, is_worth_logging
 from ggfmt.commit.versions import present_version
 from ggfmt.comparison.database import Database
-from ggfmt.comparison.files import AvroFile, ending_of, reading
+from ggfmt.comparison.files import ending_of, reading
 from ggfmt.comparison.sql_database import SqlDatabase, is_sql_database
 from ggfmt.database import is_database
 from ggfmt.diagnostics.diagnostic import UsageError
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.reading.files import COMPRESSIONS, InputFile, not_found, open_input, unreadable
-from ggfmt.rowfiles.csv_files import CsvFile
-from ggfmt.rowfiles.files import JsonFile, OrcFile, ParquetFile, RowFile
+from ggfmt.rowfiles.formats import ROW_FORMATS, RowFormat
 
 log = logging.getLogger("ggfmt")
 
-_CSV = ("csv", "tsv", "tab", "txt", "psv", "dat", "unl", "del")
-_KINDS: dict[str, type[RowFile]] = {
-    **dict.fromkeys(("parquet", "pq"), ParquetFile),
-    "orc": OrcFile,
-    "avro": AvroFile,
-    **dict.fromkeys(("json", "jsonl", "ndjson"), JsonFile),
-    **dict.fromkeys(_CSV, CsvFile),
-}
-_MARKS: dict[bytes, type[RowFile]] = {b"PAR1": ParquetFile, b"ORC": OrcFile, b"Obj\1": AvroFile, b"{": JsonFile}
+_FORMATS = {suffix: format for format in ROW_FORMATS.values() for suffix in format.suffixes}
 _NO_ROWS = ("sql", "md", "md5", "sha1", "sha256", "sha512")  # next to rows: definitions, notes, checksums
-_HEAD_BYTES = 4
+_HEAD_BYTES = max(len(format.mark) for format in ROW_FORMATS.values())
 _PART = re.compile(r"part[-_.].*|[0-9_]+")  # names of files that are parts of one table
 _NUMBER = re.compile(r"[0-9]+$")
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
@@ -52,11 +43,11 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 @dataclass(frozen=True)
 class PartitionedFile:
-    """A file, how it is read, and the values in the names of its directories (`day=2026-01-31`). `deleted`: rows of
-    Parquet that do not count, as `encode_places` has them."""
+    """A file, its format, and the values in the names of its directories (`day=2026-01-31`). `deleted`: rows of Parquet
+    that do not count, as `encode_places` has them."""
 
     file: InputFile
-    kind: type[RowFile]
+    format: RowFormat
     columns: Mapping[str, str | None] = field(default_factory=dict)
     deleted: str = ""
 
@@ -84,7 +75,7 @@ class ComparisonSide:
 
 def find_tables(given: str) -> ComparisonSide:
     """Return the tables of a path, a URI or the URL of a database; close the side in the end. Raises: UsageError GG310,
-    GG581 if it has no table, GG589 without a driver; Abend GG582 or GG588 if it cannot be read."""
+    GG581 if it has no table, GG589 without a driver. Raises: Abend GG582 or GG588 if it cannot be read."""
     if is_database(given) or is_sql_database(given):
         return _of_database(given)
     try:
@@ -114,7 +105,8 @@ def _of_file(store: Store, given: str) -> ComparisonSide:
         help = "give a file, or a directory of files"
         raise UsageError("GG310", "the input is a pipe, a socket or a device", given, help)
     file = InputFile(store.root, info.size, given)
-    return ComparisonSide(given, {_stem(info.base_name): (PartitionedFile(file, _kind(file) or CsvFile),)}, named=False)
+    part = PartitionedFile(file, _format(file) or ROW_FORMATS["csv"])
+    return ComparisonSide(given, {_stem(info.base_name): (part,)}, named=False)
 
 
 def _of_directory(store: Store, given: str) -> ComparisonSide:
@@ -142,12 +134,12 @@ def _of_directory(store: Store, given: str) -> ComparisonSide:
     for name, size in sorted(found.items()):
         directories = name.split("/")[:-1]
         file = InputFile(store.root.entry(paths[name]), size, shown[name])
-        kind = _kind(file)
+        format = _format(file)
         table = names.get(directories[0], directories[0]) if directories and "=" not in directories[0] else None
-        if kind is None:
+        if format is None:
             left[name] = table
             continue
-        part = PartitionedFile(file, kind, _partition(directories))
+        part = PartitionedFile(file, format, _partition(directories))
         if versions is not None:
             entry = versions[name]
             part = replace(part, deleted=entry.get("deleted", ""))
@@ -169,7 +161,8 @@ def _of_directory(store: Store, given: str) -> ComparisonSide:
             visible(next(iter(left))),
         )
     if not tables:
-        help = f"give a directory of tables, or of files that end with {', '.join(f'`.{ending}`' for ending in _KINDS)}"
+        endings = ", ".join(f"`.{ending}`" for ending in _FORMATS)
+        help = f"give a directory of tables, or of files that end with {endings}"
         raise _no_tables(given, "the directory has no table", help)
     skipped: dict[str | None, list[str]] = {}
     for name, table in left.items():
@@ -216,7 +209,7 @@ def _present_versions(store: Store, given: str) -> dict[str, Mapping[str, Any]] 
 
 def _is_lake_table(store: Store) -> bool:
     """Return whether a directory is a Delta or an Iceberg table: it has the files of earlier versions, too."""
-    marks = (("_delta_log", ".json"), ("metadata", ".metadata.json"))
+    marks = [format.table_mark for format in ROW_FORMATS.values() if format.table_mark]
     return any(name.endswith(ending) for above, ending in marks for name in store.below(above))
 
 
@@ -261,14 +254,14 @@ def _keys(store: Store, given: str) -> tuple[dict[str, tuple[str, ...]], dict[st
     return found, {entry["path"]: entry["table"] for entry in files if hidden_part(entry["path"]) is None}
 
 
-def _kind(file: InputFile) -> type[RowFile] | None:
-    """Return how a file is read: by its extension, or without one by its first bytes."""
+def _format(file: InputFile) -> RowFormat | None:
+    """Return the format of a file: by its extension, or without one by its first bytes."""
     ending = ending_of(file.location)
     if ending:
-        return _KINDS.get(ending)
+        return _FORMATS.get(ending)
     with reading(file), open_input(file) as stream:
         head = stream.read(_HEAD_BYTES)
-    return next((kind for mark, kind in _MARKS.items() if head.startswith(mark)), None)
+    return next((each for each in ROW_FORMATS.values() if each.mark and head.startswith(each.mark)), None)
 
 
 def _partition(directories: Sequence[str]) -> dict[str, str | None]:
@@ -290,4 +283,4 @@ def _of_files(files: Mapping[str, PartitionedFile], root: Location) -> dict[str,
 def _stem(name: str) -> str:
     root, ending = os.path.splitext(name)
     root, ending = os.path.splitext(root) if ending in COMPRESSIONS else (root, ending)
-    return root if ending.lstrip(".").lower() in _KINDS else root + ending
+    return root if ending.lstrip(".").lower() in _FORMATS else root + ending

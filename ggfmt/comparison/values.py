@@ -132,11 +132,10 @@ def _is_text(type: pa.DataType) -> bool:
 
 
 def as_json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=_leaf_text)
+    def leaf_text(leaf: object) -> str:
+        return f"\\x{leaf.hex()}" if isinstance(leaf, bytes) else str(leaf)
 
-
-def _leaf_text(value: object) -> str:
-    return f"\\x{value.hex()}" if isinstance(value, bytes) else str(value)
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=leaf_text)
 
 
 def common_type(a: pa.DataType, b: pa.DataType) -> pa.DataType:

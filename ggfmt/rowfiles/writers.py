@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import io
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pkgutil import resolve_name
 from typing import Any, BinaryIO, cast
 
 import fastavro
@@ -36,6 +37,7 @@ from ggfmt.commit.hashing import HashingStream
 from ggfmt.diagnostics.diagnostic import Abend, Span, UsageError
 from ggfmt.location import Location
 from ggfmt.rowfiles.files import SPARK_TYPE, TEXT
+from ggfmt.rowfiles.formats import ROW_FORMATS
 
 _SLICE_ROWS, _SLICE_BYTES = 1 << 16, 32 << 20  # of a batch, to write at once: texts of 32 MiB can be escaped to 192 MiB
 _GROUP_ROWS, _GROUP_BYTES = 1 << 20, 64 << 20  # of a row group of Parquet, in memory
@@ -75,7 +77,7 @@ def write_rows(
     target: Location, to: str, table: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
 ) -> WrittenFile:
     """Write the rows of a table to a new file. Without rows, the file has the columns only. An error leaves an
-    incomplete file. Raises: Abend GG206 for the name of a column that Avro does not allow; UsageError GG551 for
+    incomplete file. Raises: Abend GG206 for the name of a column that Avro does not allow. Raises: UsageError GG551 for
     a value that the format cannot hold; OSError. Raises: ValueError for a batch with other columns than the schema."""
     schema = pa.schema([pa.field(field.name, field.type, metadata=field.metadata) for field in schema])
     if target.is_local and (parent := target.parent) is not None:
@@ -85,7 +87,7 @@ def write_rows(
     with target.create() as stream:
         out = HashingStream(stream)
         try:
-            writer = WRITERS[to](cast(BinaryIO, out), schema, table)
+            writer: RowWriter = resolve_name(ROW_FORMATS[to].writer)(cast(BinaryIO, out), schema, table)
             for batch in batches:
                 rows += len(batch)
                 for part in _slices(_checked(batch, schema)):
@@ -111,7 +113,7 @@ def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield batch.slice(start, step)
 
 
-class _ParquetWriter(RowWriter):
+class ParquetWriter(RowWriter):
     """Parquet. Compared with snappy, zstd makes files of orders 30 % smaller, and writing them takes 10 % longer. Each
     row group has about 64 MiB of values: a row group for each batch would be too small for readers."""
 
@@ -139,7 +141,7 @@ class _ParquetWriter(RowWriter):
         self._pending_rows = self._pending_bytes = 0
 
 
-class _OrcWriter(RowWriter):
+class OrcWriter(RowWriter):
     """ORC, as Spark writes it: times without a zone are microseconds in a column of integers with an attribute. Times
     with a zone are instants, which do not depend on the time zones of writer and reader."""
 
@@ -195,7 +197,7 @@ def _orc_field(field: pa.Field[Any]) -> pa.Field[Any]:
 _TO_BE_QUOTED = r'[",\r\n]|^$|^\s|\s$'
 
 
-class _CsvWriter(RowWriter):
+class CsvWriter(RowWriter):
     """CSV as RFC 4180 has it, with line feeds: NULL is an empty field, an empty text is `""`. Dates and times are as
     ISO 8601 has them, bytes in Base64, and lists are JSON arrays."""
 
@@ -221,7 +223,7 @@ def _quoted(texts: pa.StringArray) -> Piece:
     return Conditional(quoted, [Text(texts, Encoding.DOUBLED, "", '"', '"')], [plain])
 
 
-class _JsonWriter(RowWriter):
+class JsonWriter(RowWriter):
     """JSON lines, with members for NULL. Decimals are numbers with all their digits. Texts are escaped as by Spark."""
 
     def __init__(self, out: BinaryIO, schema: pa.Schema, table: str) -> None:
@@ -262,7 +264,7 @@ _AVRO_TYPES: dict[pa.DataType, Any] = {
 }
 
 
-class _AvroWriter(RowWriter):
+class AvroWriter(RowWriter):
     def __init__(self, out: BinaryIO, schema: pa.Schema, table: str) -> None:
         super().__init__(out, schema, table)
         self._writer = fastavro.write.Writer(out, avro_schema(schema, table), codec="deflate")
@@ -306,21 +308,9 @@ def _avro_type(type: pa.DataType) -> Any:
 
 
 def stores(to: str, type: pa.DataType) -> bool:
-    """Return whether a format has a type for values. ORC has no times of day, and no times in lists."""
-    types = pa.types
+    """Return whether a format has a type for values."""
+    types, lacks = pa.types, ROW_FORMATS[to].lacks
     if types.is_list(type):
-        holds = to not in _WITHOUT_LISTS and not (to == "orc" and types.is_timestamp(type.value_type))
+        holds = "lists" not in lacks and not ("lists of times" in lacks and types.is_timestamp(type.value_type))
         return holds and stores(to, type.value_type)
-    return to not in _WITHOUT_CLOCKS or not types.is_time(type)
-
-
-_WITHOUT_CLOCKS, _WITHOUT_LISTS = ("orc", "delta", "spark"), ("iceberg", "delta")
-
-
-WRITERS: Mapping[str, type[RowWriter]] = {
-    "parquet": _ParquetWriter,
-    "orc": _OrcWriter,
-    "csv": _CsvWriter,
-    "json": _JsonWriter,
-    "avro": _AvroWriter,
-}
+    return "times of day" not in lacks or not types.is_time(type)

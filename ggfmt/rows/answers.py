@@ -24,17 +24,7 @@ from ggfmt.rows.last_images import last_images
 from ggfmt.rows.net_changes import NetChanges, RowSet
 from ggfmt.rows.operations import BASE_SEQ, INSERT, OPS, TRUNCATE, staged_schema, truncate_operations
 from ggfmt.rows.ordering import without_repeated
-from ggfmt.rows.query import (
-    CURRENT,
-    DELETED,
-    OP,
-    STATE,
-    UNRESOLVED,
-    VALID_FROM_POSITION,
-    VALID_FROM_TS,
-    VALID_TO_POSITION,
-    VALID_TO_TS,
-)
+from ggfmt.rows.query import CURRENT, DELETED, OP, STATE, UNRESOLVED, VALIDITY
 from ggfmt.rows.results import (
     REASON,
     FreeKeys,
@@ -329,13 +319,9 @@ class _Unit:
         at = fold.order.take(places)
         batch = fold.batch
         base = pc.equal(batch["seq"].take(at), BASE_SEQ)
-        marks = {
-            VALID_FROM_POSITION: batch["position"].take(at),
-            VALID_FROM_TS: batch["ts"].take(at),
-            VALID_TO_POSITION: ends["position"],
-            VALID_TO_TS: ends["ts"],
-            OP: pc.if_else(base, "I", OPS.take(batch["op"].take(at))),
-        }
+        validity = batch["position"].take(at), batch["ts"].take(at), ends["position"], ends["ts"]
+        marks = dict(zip(VALIDITY, validity, strict=True))
+        marks[OP] = pc.if_else(base, "I", OPS.take(batch["op"].take(at)))
         counts = self._counts(fold, states, query.columns)
         return self._rows(fold, states, self._state_of(states), marks), counts
 

@@ -15,13 +15,13 @@ from ggfmt.commit.store import Store, check_parts, is_hidden
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.java.text import visible
 from ggfmt.location import Location
+from ggfmt.rowfiles.formats import ROW_FORMATS
 from ggfmt.rows.numbers import NumberRange, is_number
 from ggfmt.rows.query import query_error
 from ggfmt.rows.readers import read_rows
 from ggfmt.rows.tables import row_type_named
 
 HIDDEN_MEMBER = "hidden"
-SUFFIXES = ("parquet", "orc", "json", "csv")
 
 log = logging.getLogger("ggfmt")
 
@@ -131,7 +131,9 @@ def _dump(store: Store, root: str) -> BaseSnapshot:
         if locations:
             suffix = _suffix_of(locations, directory)
             files = tuple(BaseFile(location, suffix) for location in locations)
-            tables[directory] = BaseTable(directory, files, _types_of(files[0], directory), complete=True)
+            batch = next(read_rows(locations[0], suffix, {}, directory))
+            types = dict(zip(batch.schema.names, batch.schema.types, strict=True))
+            tables[directory] = BaseTable(directory, files, types, complete=True)
     return BaseSnapshot(root, tables)
 
 
@@ -143,17 +145,21 @@ def _visible(store: Store, directory: str) -> list[str]:
 
 def _suffix_of(files: Collection[Location], table: str) -> str:
     suffixes = {file.path.rpartition(".")[2].lower() for file in files}
-    if len(suffixes) > 1 or not suffixes <= set(SUFFIXES):
+    if len(suffixes) > 1 or not suffixes <= {*_formats()}:
         message = (
             f"the rows of `{visible(table)}` in the base have the formats "
             f"{', '.join(f'`{s}`' for s in sorted(suffixes))}"
         )
         raise query_error(message, f"give a base with files of one format for each table: {_suffixes()}")
-    return next(iter(suffixes), SUFFIXES[0])
+    return next(iter(suffixes), "parquet")
 
 
 def _suffixes() -> str:
-    return ", ".join(f"`.{suffix}`" for suffix in SUFFIXES)
+    return ", ".join(f"`.{suffix}`" for suffix in _formats())
+
+
+def _formats() -> list[str]:
+    return [name for name, format in ROW_FORMATS.items() if format.base]
 
 
 def tables_by_name(base: BaseSnapshot, known: Collection[str]) -> dict[str, BaseTable]:
@@ -172,8 +178,3 @@ def warn_unresolved(base: BaseSnapshot, output: str, strict: bool) -> None:
         help = "write to another directory, without `--strict`; or start from all changes, without a base"
         raise Abend("GG570", message, base.root, help)
     log.warning("%s: see `_unresolved` in %s", message, visible(base.root))
-
-
-def _types_of(file: BaseFile, table: str) -> dict[str, pa.DataType]:
-    batch = next(read_rows(file.location, file.suffix, {}, table))
-    return {field.name: field.type for field in batch.schema}

@@ -26,7 +26,7 @@ class FileLayout:
     """The files of the rows of a table, one for each bucket of keys and each partition."""
 
     directory: Location  # for the files of this run alone; tasks reach it
-    suffix: str  # the format, a key of `ggfmt.rowfiles.writers.WRITERS`
+    suffix: str  # the format, a key of `ROW_FORMATS`
     stored: pa.Schema | None = None  # the columns of files where they differ from those of rows
     constants: Mapping[str, Any] = field(default_factory=dict)  # the values of columns that rows lack; others are NULL
     sort_by: Sequence[str] = ()  # the columns that order the rows of a file; those that a table lacks do not count
@@ -36,7 +36,7 @@ class FileLayout:
     def write(
         self, bucket: int, buckets: int, attempt: int, table: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
     ) -> list[WrittenFile]:
-        """Write the rows of a bucket. Raises: as `write_rows`; UsageError GG554 for a value of no partition."""
+        """Write the rows of a bucket. Raises: as `write_rows`. Raises: UsageError GG554 for a value of no partition."""
         stored = schema if self.stored is None else self.stored
         stem = f"{bucket:05d}-of-{buckets:05d}-{attempt}"
         names = (*self.partition_by, *self.sort_by)

@@ -108,6 +108,7 @@ class PublishedFile:
 def build_manifest(
     run: Run,
     settings: ConsolidationSettings,
+    to: str,
     staged: StagedInput,
     results: Sequence[TableResult],
     published: Sequence[PublishedFile],
@@ -128,7 +129,7 @@ def build_manifest(
             "order": query.order,
             "keep": sorted(query.keep),
             "on_unfit": query.on_unfit,
-            "to": settings.to,
+            "to": to,
             "base": None if settings.base is None else without_credentials(settings.base),
             **({PREFIX_MEMBER: query.metadata_prefix} if query.metadata_prefix else {}),
             **({HIDDEN_MEMBER: settings.selection.hidden} if settings.selection.hides else {}),

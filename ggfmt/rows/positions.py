@@ -120,10 +120,7 @@ KINDS = (
         '["23341168","23341200"]',
     ),
     PositionKind(
-        "log sequence numbers of PostgreSQL",
-        rf"({_HEX}{{1,8}})/({_HEX}{{1,8}})",
-        ("hex", "hex"),
-        "16/B374D848",
+        "log sequence numbers of PostgreSQL", rf"({_HEX}{{1,8}})/({_HEX}{{1,8}})", ("hex", "hex"), "16/B374D848"
     ),
     # A row of a snapshot has no commit: its own number stands for it.
     PositionKind(
@@ -141,16 +138,10 @@ KINDS = (
     ),
     PositionKind("GTIDs of MariaDB", rf"([0-9]{{1,10}})-[0-9]{{1,10}}-({_LONG})", ("family", "long"), "0-1-100"),
     PositionKind(
-        "hybrid logical clocks",
-        rf"({_NUMBER})\.([0-9]{{10}})",
-        ("decimal", "long"),
-        "1679337613000000000.0000000003",
+        "hybrid logical clocks", rf"({_NUMBER})\.([0-9]{{10}})", ("decimal", "long"), "1679337613000000000.0000000003"
     ),
     PositionKind(
-        "offsets of Kafka",
-        rf"([a-zA-Z0-9._-]{{1,249}}:[0-9]{{1,10}}):({_LONG})",
-        ("family", "long"),
-        "orders:0:15",
+        "offsets of Kafka", rf"([a-zA-Z0-9._-]{{1,249}}:[0-9]{{1,10}}):({_LONG})", ("family", "long"), "orders:0:15"
     ),
     PositionKind("hexadecimal numbers", rf"({_HEX}{{4,64}}(?::{_HEX}{{4,64}}){{1,15}})", ("text",), "00ff:0009", True),
 )

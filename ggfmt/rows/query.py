@@ -19,9 +19,7 @@ CURRENT, DELETED, UNRESOLVED = "current", "deleted", "unresolved"
 # Metadata columns of results, without the prefix. Behind the columns of the table.
 STATE = "_state"
 OP = "_op"
-VALID_FROM_POSITION, VALID_FROM_TS = "_valid_from_position", "_valid_from_ts"
-VALID_TO_POSITION, VALID_TO_TS = "_valid_to_position", "_valid_to_ts"
-VALIDITY = (VALID_FROM_POSITION, VALID_FROM_TS, VALID_TO_POSITION, VALID_TO_TS)
+VALIDITY = ("_valid_from_position", "_valid_from_ts", "_valid_to_position", "_valid_to_ts")
 
 _LOOKS_LIKE_A_TIME = re.compile(r"\d{4}-\d{2}-\d{2}([T :].*)?")
 

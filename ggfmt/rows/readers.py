@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pkgutil import resolve_name
 from typing import Any
 
 import msgspec
@@ -37,9 +38,10 @@ from ggfmt.rowfiles.files import (
     RowFile,
     schema_of_texts,
 )
+from ggfmt.rowfiles.formats import ROW_FORMATS
 
 
-class _ParquetFile(ParquetFile):
+class BaseParquetFile(ParquetFile):
     """Reads the footer once, as the stream stays open."""
 
     _file: parquet.ParquetFile | None = None
@@ -49,7 +51,7 @@ class _ParquetFile(ParquetFile):
         return self._file
 
 
-class _OrcFile(OrcFile):
+class BaseOrcFile(OrcFile):
     """Spark writes times with a zone as ORC's local times, and marks the column: they are taken as times of UTC."""
 
     def _type(self, field: pa.Field[Any]) -> pa.DataType:
@@ -73,7 +75,7 @@ class _OrcFile(OrcFile):
             raise
 
 
-class _JsonFile(JsonFile):
+class BaseJsonFile(JsonFile):
     """A column that a line lacks is NULL. The columns are those of the types, and then those that the file has."""
 
     def __init__(self, open: Open, types: Mapping[str, pa.DataType]) -> None:
@@ -100,12 +102,11 @@ class _JsonFile(JsonFile):
         return column.values
 
 
-FORMATS: Mapping[str, tuple[str, Callable[[Open, Mapping[str, pa.DataType]], RowFile]]] = {
-    "parquet": ("a Parquet file", lambda open, _: _ParquetFile(open)),
-    "orc": ("an ORC file", lambda open, _: _OrcFile(open)),
-    "json": ("a file of JSON lines", _JsonFile),
-    "csv": ("CSV", lambda open, _: CsvFile(open, CsvOptions(blank_lines=True))),
-}
+class BaseCsvFile(CsvFile):
+    def __init__(self, open: Open, types: Mapping[str, pa.DataType]) -> None:
+        super().__init__(open, CsvOptions(blank_lines=True))
+        if not self.schema.names:
+            raise ValueError("Empty CSV file")
 
 
 def read_rows(
@@ -113,24 +114,26 @@ def read_rows(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a file in batches of one schema: at least one batch, which has the columns.
 
-    suffix  the format, a key of `FORMATS`
+    suffix  the format, a key of `ROW_FORMATS`
     types   of columns in CSV and JSON, where columns without a type are texts
     deleted  rows of a Parquet file to leave out, as `ParquetFile` has them
 
-    Raises: UsageError GG551 for a file that is not of its format, or has a value or type that rows cannot have;
+    Raises: UsageError GG551 for a file that is not of its format, or has a value or type that rows cannot have. Raises:
     Abend GG506 for a file that cannot be read.
     """
-    name, source_of = FORMATS[suffix]
-    with _errors(file, name, table), file.open_file() as stream:
+    format = ROW_FORMATS[suffix]
+    with _errors(file, format.file_title, table), file.open_file() as stream:
 
         @contextmanager
         def opened() -> Iterator[pa.NativeFile]:
             stream.seek(0)
             yield stream
 
-        source = _ParquetFile(opened, deleted) if deleted else source_of(opened, types)
-        if not source.schema.names and suffix == "csv":
-            raise ValueError("Empty CSV file")
+        source: RowFile
+        if deleted:
+            source = BaseParquetFile(opened, deleted)
+        else:
+            source = resolve_name(format.base)(opened, *([] if format.is_typed else [types]))
         convert = _stored if source.has_types else _typed(table)
         schema = pa.schema([_field(field, types, source.has_types) for field in source.schema])
         yield pa.RecordBatch.from_pylist([], schema)

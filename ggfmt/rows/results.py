@@ -23,29 +23,13 @@ from ggfmt.rows.fold import Fold, RowStates
 from ggfmt.rows.operations import BASE_SEQ, Truncate
 from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.positions import OFFSETS, PositionKind
-from ggfmt.rows.query import (
-    OP,
-    STATE,
-    VALID_FROM_POSITION,
-    VALID_FROM_TS,
-    VALID_TO_POSITION,
-    VALID_TO_TS,
-    RowQuery,
-    query_error,
-)
+from ggfmt.rows.query import OP, STATE, VALIDITY, RowQuery, query_error
 from ggfmt.rows.table_stats import Place, TableStats, choose_ordering, places_of_logs
 from ggfmt.rows.tables import RowTable, epoch_at
 
 REASON = "reason"  # of unresolved operations
 
-_METADATA_TYPES = {
-    VALID_FROM_POSITION: TEXT,
-    VALID_TO_POSITION: TEXT,
-    VALID_FROM_TS: INSTANT,
-    VALID_TO_TS: INSTANT,
-    OP: TEXT,
-    STATE: TEXT,
-}
+_METADATA_TYPES = {name: INSTANT if name.endswith("_ts") else TEXT for name in (*VALIDITY, OP, STATE)}
 
 
 @dataclass(frozen=True)

@@ -66,14 +66,8 @@ from ggfmt.rows.staging import (
     parts_in_memory,
     unit_count,
 )
-from ggfmt.rows.tables import (
-    of_base,
-    stored_types,
-    unmatched_names,
-    with_found_types,
-)
-from ggfmt.rows.targets.choice import make_target
-from ggfmt.rows.targets.target import RowTarget
+from ggfmt.rows.tables import of_base, stored_types, unmatched_names, with_found_types
+from ggfmt.rows.targets.target import RowTarget, make_target
 from ggfmt.rows.units import (
     BaseTask,
     Bucket,
@@ -192,7 +186,7 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
     def commit(self, run: Run, others: Sequence[CommitPart]) -> None:
         def describe(published: Sequence[PublishedFile]) -> dict[str, Any]:
             seconds = time.perf_counter() - run.started
-            document = build_manifest(run, self.settings, self.staged, self.results, published, seconds)
+            document = build_manifest(run, self.settings, self.target.to, self.staged, self.results, published, seconds)
             self._summary = list(summary_lines(document, log.isEnabledFor(logging.DEBUG)))
             return document
 
@@ -386,7 +380,7 @@ class _TableWork:
         self.result.buckets = self._groups
 
     def refuse(self, error: Abend | UsageError) -> None:
-        """Set the table aside if it alone cannot go on. Raises: the error if not; UsageError GG551 for a late
+        """Set the table aside if it alone cannot go on. Raises: the error if not. Raises: UsageError GG551 for a late
         file."""
         query, target, (reason, *_) = self.result.query, self._aside, error.diagnostics
         if target is None or not (isinstance(error, UsageError) or reason.code == "GG530"):

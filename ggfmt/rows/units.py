@@ -30,6 +30,7 @@ from ggfmt.frames.shapes import GENERIC, ddl_type
 from ggfmt.location import Location
 from ggfmt.model.change import Image, ImageColumn
 from ggfmt.rowfiles.deleted_rows import decode_places, encode_places
+from ggfmt.rowfiles.formats import ROW_FORMATS
 from ggfmt.rowfiles.spill import filtered
 from ggfmt.rowfiles.writers import WrittenFile, write_rows
 from ggfmt.rows.answers import answers
@@ -139,7 +140,8 @@ class UnitResult:
 def base_rows(file: BaseFile, table: RowTable, types: Mapping[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a base file with the columns and types of a table, and with the hash of their keys. Raises:
     UsageError GG551 for rows without the key, and for a column whose type cannot hold all of its values."""
-    wanted = {**types, **{name: table.types[name] for name in table.columns}} if file.suffix in ("csv", "json") else {}
+    typed = ROW_FORMATS[file.suffix].is_typed
+    wanted = {} if typed else {**types, **{name: table.types[name] for name in table.columns}}
     for batch in read_rows(file.location, file.suffix, wanted, table.name, file.deleted):
         names = [name for name in table.columns if name in batch.schema.names]
         lacking = [name for name in table.identity if name not in names]
@@ -545,7 +547,7 @@ def _add_unresolved(plan: TablePlan, operations: pa.RecordBatch, result: UnitRes
     for row in rows.slice(0, MAX_PLACES).to_pylist():
         place = Span(file=row["file"], offset=row["offset"], table=plan.table.name, position=row["position"])
         result.places.append((row[REASON], place))
-    to = "json" if plan.layout.suffix in ("csv", "json") else "parquet"
+    to = ROW_FORMATS[plan.layout.suffix].of_operations
     target = plan.directory.child("unresolved", f"{plan.number:05d}-{stem}")
     result.unresolved.append(write_rows(target, to, plan.table.name, UNRESOLVED_SCHEMA, [rows]))
 

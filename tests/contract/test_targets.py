@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any, ClassVar
 
 import pytest
@@ -11,12 +13,14 @@ from kafka_broker import kafka_broker
 from postgres import Server, server_or_skip
 from s3_server import s3_server
 
-from contract.targets import Target, databases, files, messages
+from contract import targets
+from contract.targets import Target, files
 from contract.targets.rules import RULES
 
 __all__ = ["kafka_broker", "s3_server"]
 
-TARGETS: list[type[Target]] = [*files.TARGETS, *databases.TARGETS, *messages.TARGETS]
+MODULES = [import_module(f"{targets.__name__}.{found.name}") for found in iter_modules(targets.__path__)]
+TARGETS: list[type[Target]] = [target for module in MODULES for target in getattr(module, "TARGETS", ())]
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""What the pages of contributors add is all that it needs: formats, options, a diagnostic and a lint rule.
+"""What the pages of contributors add is all that it needs: formats, options, codes, lint rules and row formats.
 
 All changes of the pages are made in a copy of the project. The formats `toy_lines` and `toy_rows` are asked there what
 every format is asked.
@@ -33,6 +33,8 @@ MODULES_OF_FORMAT = ("__init__", "read", "write")
 NAME = "toy_lines"
 LAYERS = "test_a_module_imports_only_from_lower_layers"
 ON_PAGE = "toy_rows"
+OF_ROWS = "toy_arrow"
+CONTRACT_OF_TARGETS = "tests/contract/test_targets.py::test_a_target_keeps_its_contract"
 CONTRACT = '''"""The contract of `toy_lines`."""
 
 from __future__ import annotations
@@ -73,7 +75,12 @@ HANDLER = "gg.handlerlist=h\ngg.handler.h.format=toy_lines\ngg.handler.h.format.
 
 TEXTS = {file.stem: file.read_text(encoding="utf-8") for file in (ROOT / "ggfmt/docs/contribute").glob("*.md")}
 _IN_FILE = re.compile(r"[Ii]n `([\w./-]+)`:|, `([\w./-]+)`:|of `([\w./-]+)`:")
-PLACES = {"GG198.md": "ggfmt/docs/reference/codes", "toy_rows.py": "tests/contract"}
+PLACES = {
+    "GG198.md": "ggfmt/docs/reference/codes",
+    f"{ON_PAGE}.py": "tests/contract",
+    f"rowfiles/{OF_ROWS}.py": "ggfmt",
+    f"contract/targets/{OF_ROWS}.py": "tests",
+}
 
 
 def saved_blocks() -> dict[str, str]:
@@ -144,6 +151,8 @@ def test_the_example_is_written_as_all_code_is(project: Path) -> None:
     modules = [f"{name}/{module}.py" for name in (NAME, ON_PAGE) for module in MODULES_OF_FORMAT]
     assert sorted(saved_blocks()) == sorted([*PLACES, *modules])
     written = [path for name in (NAME, ON_PAGE) for path in (f"ggfmt/formats/{name}", f"tests/contract/{name}.py")]
+    written += [f"{place}/{name}" for name, place in PLACES.items() if name.endswith(f"{OF_ROWS}.py")]
+    written += ["ggfmt/rowfiles/formats.py"]
     for command in (("ruff", "check"), ("ruff", "format", "--check"), ("mypy",)):
         ended = python(project, "-m", *command, *written)
         assert ended.returncode == 0, ended.stdout + ended.stderr
@@ -190,6 +199,27 @@ def test_commands_know_a_new_format(project: Path) -> None:
     assert wrong.returncode != 0
     shown = ggfmt(project, "preview", "samples/tcustord.json", "-c", "toy.properties")
     assert "I;GG.TCUSTORD;" in shown
+
+
+def test_a_new_row_format_is_merged_compared_and_keeps_the_contract(project: Path) -> None:
+    assert re.search(rf"iceberg\W+{OF_ROWS}", ggfmt(project, "consolidate", "--help"))
+    changes = project / "changes"
+    changes.mkdir()
+    change = {"table": "GG.T", "op_ts": "2026-01-31 12:00:00.000000", "current_ts": "2026-01-31T12:00:00.000000"}
+    for number, kind in enumerate(("I", "U")):
+        operation = {**change, "op_type": kind, "pos": f"{number:020d}", "after": {"ID": "1", "V": kind}}
+        (changes / f"{number}.json").write_text(json.dumps(operation))
+        for to, more in ((OF_ROWS, ["--checkpoint", "seen"]), ("parquet", ["--mode", "overwrite"])):
+            ggfmt(project, "consolidate", "changes", "-o", to, "--to", to, "--key", "ID", "--master", "none", *more)
+        ggfmt(project, "compare", OF_ROWS, "parquet")
+    (file,) = (project / OF_ROWS / "GG.T").iterdir()
+    shutil.copy(file, project / "without_suffix")
+    ggfmt(project, "compare", "without_suffix", str(file), "--key", "ID")
+    options = ("-o", "addopts=--import-mode=importlib", "-p", "no:cacheprovider", "-rA", "-k", f"{OF_ROWS}-")
+    ended = python(project, "-m", "pytest", *options, "tests/contract/test_targets.py")
+    assert ended.returncode == 0, ended.stdout[-5000:] + ended.stderr
+    for rule in ("values_of_all_types", "quotes_in_names", "something_foreign_in_a_table"):
+        assert f"PASSED {CONTRACT_OF_TARGETS}[{OF_ROWS}-{rule}]" in ended.stdout
 
 
 def test_a_run_writes_a_new_format_and_reads_it(project: Path) -> None:

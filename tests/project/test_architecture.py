@@ -237,7 +237,8 @@ def test_a_system_does_not_know_the_others_and_what_they_share_does_not_know_the
 
 
 def test_declarations_load_neither_arrow_nor_decoders() -> None:
-    program = "import sys, ggfmt.formats; print(*{name.partition('.')[0] for name in sys.modules})"
+    modules = "ggfmt.formats, ggfmt.rowfiles.formats"
+    program = f"import sys, {modules}; print(*{{name.partition('.')[0] for name in sys.modules}})"
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     loaded = set(ended.stdout.split())
     assert "ggfmt" in loaded

@@ -41,6 +41,8 @@ from ggfmt.options.spec import NO_PROPERTIES, Options, OptionSpec, PropertySet
 _NAMES_ELSEWHERE = ("avrocodec",)
 _SURELY = 0.8  # how near a word is that a text with dots means
 
+_Keyed = Sequence[tuple[property_names.HandlerKey, Entry]]
+
 # The code of a handler whose messages ggfmt does not write.
 LEFT_OUT = "GG124"
 
@@ -57,7 +59,7 @@ class HandlerBuilder:
     def __init__(
         self,
         name: str,
-        keyed: Sequence[tuple[property_names.HandlerKey, Entry]],
+        keyed: _Keyed,
         formats: Mapping[str, Format],
         findings: list[Diagnostic],
         event_handlers: EventHandlers,
@@ -76,49 +78,20 @@ class HandlerBuilder:
         self.type = HANDLER_TYPES.get(self.type_text.lower())
         self.is_custom = _is_class(self.type_text, HANDLER_TYPES)
         of_format = [(key, entry) for key, entry in keyed if key.is_format]
-        type_name = self.type.name if self.type is not None else None
-        of_type = [f for f in formats.values() if type_name and f.handler_type == type_name]
-        chosen = {before_comment(entry).lower() for _, entry in of_format}
-        self.format_of_type = next((f for f in of_type if f.name in chosen), of_type[0] if of_type else None)
-        self.is_left_out = self.format_of_type is None and not self._has_formatter(bool(of_format))
         self.format_given = bool(of_format)
-        self._check_type(self.format_given)
-        own_format = self.type.own.find("format") if self.type is not None else None
-        if own_format is not None and own_format.kind is not None:
-            for _, entry in of_format:
-                self.findings += check_value(entry, own_format.kind)
-        if self.format_of_type is None:
-            self.format = None if self.is_left_out else self._format(of_format)
-        else:
-            self.format = self.format_of_type
-            for _, entry in of_format:
-                if before_comment(entry).lower() != self.format.name:
-                    message = f"`{entry.key}` has no effect: a handler of the type `{type_name}` has no formatter"
-                    self._report(
-                        "GG110", message, entry.key_span, f"remove it; the handler writes `{self.format.name}`"
-                    )
-                else:
-                    self._give("format", entry)
+        self.format_of_type = self._own_format(of_format)
+        self.is_left_out = self.format_of_type is None and not self._has_formatter()
+        self._check_type()
+        self.format = self._choose_format(of_format)
         for key, entry in keyed:
-            if key.is_format:
-                continue
-            meant = (key.format_property or "").lower()
-            if not of_format and not trim(entry.value) and meant in self.formats:  # `format.json` lacks its `=`
-                report_missing_format(self.findings, self.name, entry, meant)
-            elif key.format_property is None:
-                self._take_handler_property(key.rest, entry)
-            elif self.format is not None:
-                self._take_format_property(key.format_property, key.misspells_format, entry, self.format)
+            if not key.is_format:
+                self._take_property(key, entry)
         partitioner = read_partitioner(self.given, self.illegal, self.findings)
         self.handler = HandlerOptions(**self._values(HandlerOptions.specs(), ""), partitioner=partitioner)
         self.options: Options | None = None
         if self.format is not None:
             self.options = self.format.options(**self._values(self.format.options.specs(), "format."))
-        self.events: tuple[EventHandlerConfig, ...] = ()
-        start = self.given.get("eventHandler")
-        if start is not None and trim(start.value) and not self.is_custom:
-            is_container = self.format is not None and self.format.by_table
-            self.events = tuple(event_handlers.chain(start, self.given.get("format"), is_container))
+        self.events = self._events(event_handlers)
 
     def config(self) -> HandlerConfig | None:
         if self.format is None or self.options is None:
@@ -134,12 +107,12 @@ class HandlerBuilder:
 
     # The type
 
-    def _has_formatter(self, format_given: bool) -> bool:
+    def _has_formatter(self) -> bool:
         if self.type is not None:
-            return self.type.formats is Formats.DEFAULT or (self.type.formats is Formats.GIVEN and format_given)
-        return format_given or not self.type_text
+            return self.type.formats is Formats.DEFAULT or (self.type.formats is Formats.GIVEN and self.format_given)
+        return self.format_given or not self.type_text
 
-    def _check_type(self, format_given: bool) -> None:
+    def _check_type(self) -> None:
         if self.type_entry is None or not self.type_text:
             return
         span, shown = self.type_entry.value_span, visible(self.type_text)
@@ -154,7 +127,9 @@ class HandlerBuilder:
             help = f"`ggfmt run` leaves `{self.name}` out"
         elif self.type is not None and self.type.formats is Formats.NONE:
             message = f"handlers of the type `{shown}` have no formatter"
-            help = f"`ggfmt run` leaves `{self.name}` out" + ("; its `format` has no effect" if format_given else "")
+            help = f"`ggfmt run` leaves `{self.name}` out" + (
+                "; its `format` has no effect" if self.format_given else ""
+            )
         else:
             message = f"the output of a handler of the type `{shown}` without a `format` is unknown"
             help = f"`ggfmt run` leaves `{self.name}` out; if it has a format, add `gg.handler.{self.name}.format`"
@@ -174,7 +149,28 @@ class HandlerBuilder:
 
     # The format
 
-    def _format(self, keyed: Sequence[tuple[property_names.HandlerKey, Entry]]) -> Format | None:
+    def _own_format(self, keyed: _Keyed) -> Format | None:
+        """Return the format that the type of the handler writes without a formatter; None if it has none."""
+        own = [f for f in self.formats.values() if self.type is not None and f.handler_type == self.type.name]
+        chosen = {before_comment(entry).lower() for _, entry in keyed}
+        return next((f for f in own if f.name in chosen), own[0] if own else None)
+
+    def _choose_format(self, keyed: _Keyed) -> Format | None:
+        spec, own = self.type.own.find("format") if self.type is not None else None, self.format_of_type
+        if spec is not None and spec.kind is not None:
+            for _, entry in keyed:
+                self.findings += check_value(entry, spec.kind)
+        if own is None:
+            return None if self.is_left_out else self._format(keyed)
+        for _, entry in keyed:
+            if before_comment(entry).lower() == own.name:
+                self._give("format", entry)
+                continue
+            message = f"`{entry.key}` has no effect: a handler of the type `{own.handler_type}` has no formatter"
+            self._report("GG110", message, entry.key_span, f"remove it; the handler writes `{own.name}`")
+        return own
+
+    def _format(self, keyed: _Keyed) -> Format | None:
         for key, entry in keyed:
             if key.misspells_format:
                 self._report_renamed(entry, "format")
@@ -216,6 +212,22 @@ class HandlerBuilder:
         return "GG106", f"`{text}` is not a format", help
 
     # Properties
+
+    def _take_property(self, key: property_names.HandlerKey, entry: Entry) -> None:
+        meant = (key.format_property or "").lower()
+        if not self.format_given and not trim(entry.value) and meant in self.formats:  # `format.json` lacks its `=`
+            report_missing_format(self.findings, self.name, entry, meant)
+        elif key.format_property is None:
+            self._take_handler_property(key.rest, entry)
+        elif self.format is not None:
+            self._take_format_property(key.format_property, key.misspells_format, entry, self.format)
+
+    def _events(self, event_handlers: EventHandlers) -> tuple[EventHandlerConfig, ...]:
+        start = self.given.get("eventHandler")
+        if start is None or not trim(start.value) or self.is_custom:
+            return ()
+        is_container = self.format is not None and self.format.by_table
+        return tuple(event_handlers.chain(start, self.given.get("format"), is_container))
 
     def _take_handler_property(self, name: str, entry: Entry) -> None:
         own = self.format.options.specs().find(name) if self.format and self.format.handler_type else None

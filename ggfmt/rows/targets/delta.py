@@ -24,9 +24,11 @@ from ggfmt.location import Location
 from ggfmt.rowfiles.deleted_rows import decode_places, size_in_bytes
 from ggfmt.rowfiles.writers import WrittenFile
 from ggfmt.rows.layout import FileLayout
-from ggfmt.rows.targets.options import TargetOptions
+from ggfmt.rows.output import RowsDirectory
+from ggfmt.rows.request import TargetOptions
+from ggfmt.rows.targets.lake import LakeTarget
 from ggfmt.rows.targets.stores import check_root, delta_storage
-from ggfmt.rows.targets.table import LakeTable, OpenTable, Round, TableChange, WriteMode
+from ggfmt.rows.targets.table import LakeTable, Round, TableChange, WriteMode
 from ggfmt.version import VERSION
 
 _NOT_IN_NAMES = " ,;{}()\n\t="  # of columns, where a table has no column mapping
@@ -39,9 +41,13 @@ _MAPPING = "delta.columnMapping.mode"
 _MAX_TEXT = 64  # characters of a text in statistics: a longer one would have to be cut, and rounded up
 
 
-def delta_tables(root: Location, options: TargetOptions) -> OpenTable:
-    check_root(root)
-    return lambda name: _DeltaTable(name, root.child(lake_directory(name)), options)
+class DeltaTarget(LakeTarget):
+    def __init__(self, output: RowsDirectory, to: str, options: TargetOptions) -> None:
+        check_root(output.root)
+        super().__init__(output, to, options)
+
+    def open_table(self, name: str) -> LakeTable:
+        return _DeltaTable(name, self.output.root.child(lake_directory(name)), self.options)
 
 
 class _DeltaTable(LakeTable):

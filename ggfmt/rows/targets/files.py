@@ -9,37 +9,37 @@ from ggfmt.commit.commit import CommitPart, write_errors_stop
 from ggfmt.commit.journal import damaged
 from ggfmt.commit.names import folded, safe_name
 from ggfmt.commit.records import kept_runs, run_file
+from ggfmt.commit.versions import last_number
+from ggfmt.rowfiles.formats import ROW_FORMATS
 from ggfmt.rows.base import BaseTable
 from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.manifest import PublishedFile
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import RowQuery, query_error
+from ggfmt.rows.request import TargetOptions
 from ggfmt.rows.results import TableQuery
-from ggfmt.rows.targets.options import TargetOptions
 from ggfmt.rows.targets.target import Describe, Results, RowTarget, next_name
 from ggfmt.rows.targets.versions import DirectoryVersions, find_versions
-
-MERGEABLE = ("parquet", "orc")
 
 
 class FileTarget(RowTarget):
     """Files in staging, which the commit moves to the directories of their tables."""
 
     def __init__(self, output: RowsDirectory, to: str, options: TargetOptions) -> None:
-        super().__init__(output, to)
-        self._options = options
+        super().__init__(output, to, options)
         self.suffix = to
         self._replaced: list[str] = []
 
     def check(self, query: RowQuery, merges: bool) -> None:
         is_current = query.kind == "current" and query.as_of is None and not query.keep
-        if merges and not (is_current and self.to in MERGEABLE):
-            message = "`--checkpoint` merges changes only into current rows, as Parquet or ORC"
+        if merges and not (is_current and ROW_FORMATS[self.to].merges):
+            titles = " or ".join(each.title for each in ROW_FORMATS.values() if each.merges)
+            message = f"`--checkpoint` merges changes only into current rows, as {titles}"
             raise query_error(message, "leave out `--checkpoint`, or the options for other rows")
 
-        if self._options.partition_by:
+        if self.options.partition_by:
             raise query_error("plain files have no partitions", "leave out `--partition-by`, or write Delta or Iceberg")
-        if self._options.on_table_error != "stop":
+        if self.options.on_table_error != "stop":
             raise query_error("plain files set no table aside", "leave out `--on-table-error`, or write Delta")
 
     def open(self, run: str, mode: str) -> None:
@@ -59,7 +59,7 @@ class FileTarget(RowTarget):
         return found
 
     def layout(self, query: TableQuery, number: int) -> FileLayout:
-        return FileLayout(self.staging.child("rows", f"{number:05d}"), self.suffix, sort_by=self._options.sort_by)
+        return FileLayout(self.staging.child("rows", f"{number:05d}"), self.suffix, sort_by=self.options.sort_by)
 
     def publish(self, results: Results, describe: Describe, others: Sequence[CommitPart]) -> dict[str, Any]:
         parts = {} if self.previous is None else self.previous.last_parts()
@@ -68,12 +68,13 @@ class FileTarget(RowTarget):
         for result in results:
             directory = safe_name(result.table.name)
             if versions is not None:
-                parts[folded(directory)] = max(parts.get(folded(directory), -1), versions.last_number(directory))
+                last = last_number(self.output.store, directory)
+                parts[folded(directory)] = max(parts.get(folded(directory), -1), last)
             for bucket, file in result.files:
                 published.append(PublishedFile(result, "rows", next_name(directory, self.to, parts), file, bucket))
             published += self.operation_files(result, parts)
         document = describe(published)
-        replaced = self._replaced
+        replaced = [*self._replaced]
         if self.previous is not None:
             root = self.output.root
             again = [
@@ -86,7 +87,13 @@ class FileTarget(RowTarget):
             changed = {old: {"path": new} for old, new in names.items()}
             document = self.previous.merged(document, results, set(again), changed)
             replaced = [*again, *map(run_file, kept_runs(self.output.store))]
-        self._commit(published, replaced, document, others, versions)
+        part = CommitPart(self.output, deletes=replaced)
+        with write_errors_stop(self.output.root):
+            for item in published:
+                part.moves.append(self.output.move(item.file.location, item.name, item.file.size, item.file.sha256))
+            if versions is not None:
+                versions.apply(part)
+            self.commit(part, document, others)
         if versions is not None:
             versions.delete_expired({entry["path"].partition("/")[0] for entry in document["files"]})
         return document
@@ -97,20 +104,3 @@ class FileTarget(RowTarget):
         earlier = self._replaced if self.previous is None else self.previous.table_files()
         tables = {safe_name(result.table.name) for result in results if result.files or result.replaced}
         return find_versions(self.output, self.run, tables, earlier, replaces_all=self.previous is None)
-
-    def _commit(
-        self,
-        published: Sequence[PublishedFile],
-        replaced: Sequence[str],
-        document: dict[str, Any],
-        others: Sequence[CommitPart],
-        versions: DirectoryVersions | None,
-    ) -> None:
-        part = CommitPart(self.output, deletes=list(replaced))
-        with write_errors_stop(self.output.root):
-            for item in published:
-                file = item.file
-                part.moves.append(self.output.move(file.location, item.name, file.size, file.sha256))
-            if versions is not None:
-                versions.apply(part)
-            self.commit(part, document, others)

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
+from pyiceberg import types
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.exceptions import (
     CommitFailedException,
@@ -24,22 +25,6 @@ from pyiceberg.schema import Schema, promote
 from pyiceberg.table import Table, Transaction
 from pyiceberg.table.snapshots import Operation
 from pyiceberg.transforms import IdentityTransform
-from pyiceberg.types import (
-    BinaryType,
-    BooleanType,
-    DateType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntegerType,
-    LongType,
-    NestedField,
-    PrimitiveType,
-    StringType,
-    TimestampType,
-    TimestamptzType,
-    TimeType,
-)
 
 from ggfmt.commit.names import EMBEDDED_CATALOG, lake_directory
 from ggfmt.commit.store import Store
@@ -47,51 +32,54 @@ from ggfmt.diagnostics.diagnostic import Abend, Span, UsageError, without_creden
 from ggfmt.location import Location
 from ggfmt.model.table import split_name
 from ggfmt.rows.layout import FileLayout
+from ggfmt.rows.output import RowsDirectory
+from ggfmt.rows.request import TargetOptions
 from ggfmt.rows.targets.iceberg_deletes import OverwriteWithDeletes
-from ggfmt.rows.targets.options import TargetOptions
+from ggfmt.rows.targets.lake import LakeTarget
 from ggfmt.rows.targets.stores import check_root, location_in_catalog
 from ggfmt.rows.targets.table import LakeTable, Round, TableChange, WriteMode
 
 _STREAM = "ggfmt.stream."  # properties of tables: the last round of each stream
 _NAMESPACE = "default"  # of tables without a schema
-_TYPES: dict[pa.DataType, PrimitiveType] = {
-    pa.bool_(): BooleanType(),
-    pa.int32(): IntegerType(),
-    pa.int64(): LongType(),
-    pa.float32(): FloatType(),
-    pa.float64(): DoubleType(),
-    pa.string(): StringType(),
-    pa.binary(): BinaryType(),
-    pa.date32(): DateType(),
-    pa.time64("us"): TimeType(),
-    pa.timestamp("us"): TimestampType(),
-    pa.timestamp("us", "UTC"): TimestamptzType(),
+_TYPES: dict[pa.DataType, types.PrimitiveType] = {
+    pa.bool_(): types.BooleanType(),
+    pa.int32(): types.IntegerType(),
+    pa.int64(): types.LongType(),
+    pa.float32(): types.FloatType(),
+    pa.float64(): types.DoubleType(),
+    pa.string(): types.StringType(),
+    pa.binary(): types.BinaryType(),
+    pa.date32(): types.DateType(),
+    pa.time64("us"): types.TimeType(),
+    pa.timestamp("us"): types.TimestampType(),
+    pa.timestamp("us", "UTC"): types.TimestamptzType(),
 }
 _FIELD_ID = b"PARQUET:field_id"
 _MODE = "write.merge.mode"  # a property of tables: `merge-on-read` keeps files that lose few rows
 
 
-class IcebergTables:
+class IcebergTarget(LakeTarget):
     """The tables of a catalog, which is opened for the first of them."""
 
-    def __init__(self, root: Location, options: TargetOptions) -> None:
-        self._root, self._options = root, options
+    def __init__(self, output: RowsDirectory, to: str, options: TargetOptions) -> None:
+        super().__init__(output, to, options)
         self._is_embedded = options.catalog is None and not options.catalog_options
         if self._is_embedded:
-            check_root(root)
+            check_root(output.root)
 
     @cached_property
     def _catalog(self) -> Catalog:
         try:
             if not self._is_embedded:
-                return load_catalog(self._options.catalog, **dict(self._options.catalog_options))
-            if not self._root.is_local:
+                return load_catalog(self.options.catalog, **dict(self.options.catalog_options))
+            root = self.output.root
+            if not root.is_local:
                 help = "give `--catalog NAME`, or `--catalog-option uri=...` and other options"
                 raise UsageError("GG551", "Iceberg in an object store needs a catalog", help=help)
             from pyiceberg.catalog.sql import SqlCatalog  # it loads SQLAlchemy, which other catalogs do without
 
-            Store(self._root).make_directory("")
-            path = self._root.inner
+            Store(root).make_directory("")
+            path = root.inner
             return SqlCatalog("default", uri=f"sqlite:///{path}/{EMBEDDED_CATALOG}", warehouse=f"file://{path}")
         except UsageError:
             raise
@@ -99,10 +87,10 @@ class IcebergTables:
             help = "check the configuration of PyIceberg: `.pyiceberg.yaml`, `PYICEBERG_...`, `--catalog-option`"
             raise UsageError("GG551", f"the Iceberg catalog cannot be opened: {_reason(error)}", help=help) from None
 
-    def open(self, name: str) -> LakeTable:
+    def open_table(self, name: str) -> LakeTable:
         *above, last = split_name(name)
-        location = f"file://{self._root.child(lake_directory(name)).inner}" if self._is_embedded else None
-        return _IcebergTable(name, (*(above or [_NAMESPACE]), last), self._catalog, location, self._options)
+        location = f"file://{self.output.root.child(lake_directory(name)).inner}" if self._is_embedded else None
+        return _IcebergTable(name, (*(above or [_NAMESPACE]), last), self._catalog, location, self.options)
 
 
 class _IcebergTable(LakeTable):
@@ -213,7 +201,9 @@ class _IcebergTable(LakeTable):
         wanted = {field.name: self._iceberg_type(field) for field in schema}
         if self._table is None:
             self._catalog.create_namespace_if_not_exists(self._identifier[:-1])
-            fields = [NestedField(i, name, type, required=False) for i, (name, type) in enumerate(wanted.items(), 1)]
+            fields = [
+                types.NestedField(i, name, type, required=False) for i, (name, type) in enumerate(wanted.items(), 1)
+            ]
             return self._catalog.create_table_transaction(
                 self._identifier,
                 Schema(*fields),
@@ -251,17 +241,17 @@ class _IcebergTable(LakeTable):
                         update.add_column((name,), type)
         return transaction
 
-    def _iceberg_type(self, field: pa.Field[Any]) -> PrimitiveType:
+    def _iceberg_type(self, field: pa.Field[Any]) -> types.PrimitiveType:
         type = self.stored_type(field.type)
         if pa.types.is_decimal(type):
-            return DecimalType(type.precision, type.scale)
+            return types.DecimalType(type.precision, type.scale)
         if type not in _TYPES:
             raise self.column_error(field.name, f"Iceberg has no type for `{type}`")
         return _TYPES[type]
 
-    def _arrow_type(self, field: NestedField) -> pa.DataType:
+    def _arrow_type(self, field: types.NestedField) -> pa.DataType:
         type = field.field_type
-        if isinstance(type, DecimalType):
+        if isinstance(type, types.DecimalType):
             return pa.decimal128(type.precision, type.scale)
         found = next((arrow for arrow, iceberg in _TYPES.items() if iceberg == type), None)
         if found is None:
@@ -277,7 +267,9 @@ class _IcebergTable(LakeTable):
             if self._table is not None and self._options.table_options:
                 transaction.set_properties(dict(self._options.table_options))
             io = transaction._table.io
-            snapshot = self._overwriting(transaction, round)
+            empty = transaction.table_metadata.current_snapshot() is None
+            operation = Operation.APPEND if empty else Operation.OVERWRITE
+            snapshot = OverwriteWithDeletes(operation, transaction, io, snapshot_properties=_summary(round))
             with snapshot:
                 for file in change.added:
                     path = f"{transaction.table_metadata.location}/data/{self._below(file.location)}"
@@ -294,12 +286,6 @@ class _IcebergTable(LakeTable):
             found = table.current_snapshot()
             self._sync(table, [file.file_path for file in snapshot.added_deletes])
         return 0 if found is None else found.snapshot_id
-
-    @staticmethod
-    def _overwriting(transaction: Transaction, round: Round) -> OverwriteWithDeletes:
-        io, empty = transaction._table.io, transaction.table_metadata.current_snapshot() is None
-        operation = Operation.APPEND if empty else Operation.OVERWRITE
-        return OverwriteWithDeletes(operation, transaction, io, snapshot_properties=_summary(round))
 
     @staticmethod
     def _below(file: Location) -> str:
@@ -324,11 +310,11 @@ class _IcebergTable(LakeTable):
                 Store(parent).sync_all([location.name])
 
 
-def _can_become(type: Any, wanted: PrimitiveType) -> bool:
+def _can_become(type: Any, wanted: types.PrimitiveType) -> bool:
     """Return whether Iceberg turns a type into another: it widens integers, floats and decimals."""
     if type == wanted:
         return True
-    if isinstance(wanted, (StringType, BinaryType)):
+    if isinstance(wanted, (types.StringType, types.BinaryType)):
         return False
     try:
         promote(type, wanted)

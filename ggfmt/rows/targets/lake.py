@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -31,15 +32,16 @@ from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.options.value_types import EVERY_TABLE, keys_of
 from ggfmt.rowfiles.deleted_rows import decode_places
+from ggfmt.rowfiles.formats import ROW_FORMATS
 from ggfmt.rows.base import BaseFile, BaseSnapshot, BaseTable, location_of, result_snapshot
 from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.manifest import PREFIX_MEMBER, PreviousResult, PublishedFile, TableResult
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import RowQuery, query_error
+from ggfmt.rows.request import TargetOptions
 from ggfmt.rows.results import TableQuery, check_names
-from ggfmt.rows.targets.options import TargetOptions
 from ggfmt.rows.targets.rounds import OpenRound, read_round
-from ggfmt.rows.targets.table import LakeTable, OpenTable, Round, TableChange, WriteMode
+from ggfmt.rows.targets.table import LakeTable, Round, TableChange, WriteMode
 from ggfmt.rows.targets.target import Describe, Results, RowTarget
 
 ROUND_COLUMN = "_round"  # of net changes that grow
@@ -53,18 +55,22 @@ class LakeTarget(RowTarget):
 
     suffix = "parquet"
 
-    def __init__(self, output: RowsDirectory, to: str, open_table: OpenTable, options: TargetOptions) -> None:
-        super().__init__(output, to)
-        self._open_table, self._options = open_table, options
+    def __init__(self, output: RowsDirectory, to: str, options: TargetOptions) -> None:
+        super().__init__(output, to, options)
         self._before: dict[str, Any] = {}  # the manifest as the tables are, which `previous` has
         self._operation_files: list[str] = []  # of earlier runs
         self._done: set[str] = set()
         self._tables: dict[str, LakeTable] = {}
         self._layouts: dict[str, list[str]] = {}  # by table the columns of new files
         self._appends = False
-        self._folds = "Delta" if to == "delta" else ""
+        format = ROW_FORMATS[to]
+        self._folds = format.title if format.folds else ""
         self._prefix = ""  # of metadata columns
         self._round = (uuid.uuid4().hex, 1)  # the stream, and the number of this run in it
+
+    @abstractmethod
+    def open_table(self, name: str) -> LakeTable:
+        """Return the present state of a table. Raises: Abend GG506."""
 
     def check(self, query: RowQuery, merges: bool) -> None:
         if merges and query.kind == "history":
@@ -73,7 +79,7 @@ class LakeTarget(RowTarget):
         if merges and (query.keep or query.as_of or query.since):
             message = "`--checkpoint` merges all new operations, and only into certain rows"
             raise query_error(message, "leave out `--as-of`, `--since` and `--keep`")
-        if self._options.on_table_error == "set-aside" and not merges:
+        if self.options.on_table_error == "set-aside" and not merges:
             message = "only a run with `--checkpoint` can leave a table to the next run"
             raise query_error(message, "give `--checkpoint`, or leave out `--on-table-error`")
         self._appends = merges and query.kind == "changes"
@@ -144,42 +150,22 @@ class LakeTarget(RowTarget):
             try:
                 found[name] = self._current(self._open(name), bases.get(name)) or found[name]
             except UsageError as error:
-                if self._options.on_table_error == "stop":
+                if self.options.on_table_error == "stop":
                     raise
                 self.refused[name] = error
         return found
 
     def _current(self, table: LakeTable, base: BaseTable | None) -> BaseTable | None:
         """Return the present rows of a table to start from. Raises: UsageError GG553 for a table that was changed."""
-        store, name = self.output.store, table.name
-        entries = [entry for entry in self._before.get("files", []) if entry["table"] == name]
-        known = {location_of(store, entry["path"]).canonical for entry in entries if is_of_rows(entry)}
-        entry = self._before.get("tables", {}).get(name)
-        is_known = entry is not None
-        columns = set() if entry is None else {*entry["columns"], *entry["marks"], *entry.get("dropped", ())}
-        deleted = {location_of(store, e["path"]).canonical: e["deleted"] for e in entries if "deleted" in e}
-        table.deleted = {file: deleted[file.canonical] for file in table.files if file.canonical in deleted}
-        same = known == {file.canonical for file in table.files} and columns == set(table.columns)
-        if same and table.knows_deleted and is_known == (table.version is not None):
-            if base is None or self.previous is None:
-                return base
-            # The table knows the keys of its store, and the manifest does not.
-            known_files = {file.location.canonical: file for file in base.files}
-            files = (replace(known_files[location.canonical], location=location) for location in table.files)
-            drops = self._options.drop_columns and entry is not None and entry.get("dropped")
-            return replace(base, files=tuple(files), bucket_count=0 if drops else base.bucket_count)
-        what = "does not belong to this output" if not is_known else "was changed by another program"
+        entry = self._before.get("tables", {}).get(table.name, {})
+        columns = {*entry.get("columns", ()), *entry.get("marks", ()), *entry.get("dropped", ())}
+        if self._is_as_left(table, columns) and bool(entry) == (table.version is not None):
+            return base if base is None or self.previous is None else self._with_present_files(table, base, entry)
+        what = "was changed by another program" if entry else "does not belong to this output"
         if table.version is None:
             what = "is missing"
-        if self._options.on_foreign_commit != "accept":
-            help = "use `--on-foreign-commit accept` to continue with the table as it is, or restore the table"
-            raise UsageError("GG553", f"the table {what}", Span(table=name), help)
-        if table.version is None and self.previous is not None:
-            help = "restore the table, or consolidate into another output"
-            raise UsageError("GG553", f"the table {what}", Span(table=name), help)
-        if self.previous is not None:
-            self._check_round(table, entry or {})
-        log.warning("%s: continuing with version %s, which another program wrote", visible(name), table.version)
+        self._check_accepted(table, entry, what)
+        log.warning("%s: continuing with version %s, which another program wrote", visible(table.name), table.version)
         if self.previous is None or self._appends:
             self._take_over(table)
             return base
@@ -187,11 +173,43 @@ class LakeTarget(RowTarget):
         if base is None or columns != set(table.columns):
             message = f"the table {what}, and its columns differ from the columns that this output knows"
             help = "give the table the columns of the manifest again, or consolidate into another output"
-            raise UsageError("GG553", message, Span(table=name), help)
+            raise UsageError("GG553", message, Span(table=table.name), help)
         self._take_over(table)
         types = {column: table.columns[column] for column in base.types}
         files = (BaseFile(file, self.suffix, deleted=table.deleted.get(file, "")) for file in table.files)
         return replace(base, files=tuple(files), types=types, bucket_count=0)
+
+    def _is_as_left(self, table: LakeTable, columns: set[str]) -> bool:
+        """Return whether a table has the files, the deleted rows and the columns that the manifest lists."""
+        entries = [entry for entry in self._before.get("files", []) if entry["table"] == table.name]
+        locations = {location_of(self.output.store, entry["path"]).canonical: entry for entry in entries}
+        table.deleted = {
+            file: locations[file.canonical]["deleted"]
+            for file in table.files
+            if "deleted" in locations.get(file.canonical, ())
+        }
+        known = {location for location, entry in locations.items() if is_of_rows(entry)}
+        same = known == {file.canonical for file in table.files} and columns == set(table.columns)
+        return same and table.knows_deleted
+
+    def _with_present_files(self, table: LakeTable, base: BaseTable, entry: Mapping[str, Any]) -> BaseTable:
+        """Return a base with the files of the table, which knows the keys of its store. The manifest does not."""
+        known = {file.location.canonical: file for file in base.files}
+        files = tuple(replace(known[location.canonical], location=location) for location in table.files)
+        drops = self.options.drop_columns and entry.get("dropped")
+        return replace(base, files=files, bucket_count=0 if drops else base.bucket_count)
+
+    def _check_accepted(self, table: LakeTable, entry: Mapping[str, Any], what: str) -> None:
+        """Raises: UsageError GG553 for a changed table, unless the run may and can go on with it."""
+        help = None
+        if self.options.on_foreign_commit != "accept":
+            help = "use `--on-foreign-commit accept` to continue with the table as it is, or restore the table"
+        elif table.version is None and self.previous is not None:
+            help = "restore the table, or consolidate into another output"
+        if help is not None:
+            raise UsageError("GG553", f"the table {what}", Span(table=table.name), help)
+        if self.previous is not None:
+            self._check_round(table, entry)
 
     def _check_round(self, table: LakeTable, entry: Mapping[str, Any]) -> None:
         """Raises: UsageError GG553 for a table without the rows of the last run that wrote to it."""
@@ -230,16 +248,16 @@ class LakeTarget(RowTarget):
         if self._appends:
             schema = schema.append(pa.field(self._round_column, pa.int64()))
         if table.version is not None and self.previous is not None:
-            schema = table.evolved(schema, self._options.drop_columns)
+            schema = table.evolved(schema, self.options.drop_columns)
             check_names(table.name, schema.names, folds=self._folds)
         self._layouts[table.name] = schema.names
-        wanted = keys_of(table.name, self._options.partition_by)
-        everywhere = keys_of(EVERY_TABLE, self._options.partition_by)
+        wanted = keys_of(table.name, self.options.partition_by)
+        everywhere = keys_of(EVERY_TABLE, self.options.partition_by)
         if not wanted and set(everywhere) <= set(query.schema.names):
             wanted = everywhere
         table.check_partitions(query.schema, wanted)
         constants = {self._round_column: self._round[1]} if self._appends else {}
-        options = self._options
+        options = self.options
         layout = table.layout(schema, self.run, self._mode)
         deletes = self._mode == "merge" and table.marks_deleted and not table.partition_by
         return replace(
@@ -250,7 +268,7 @@ class LakeTarget(RowTarget):
         # Equal rows of a table without a key count by file, and what is set aside has no files any more. A run that
         # replaces a table would leave its old rows to the next run.
         goes_on = self.previous is not None or query.table.name not in self._before.get("tables", {})
-        return self._options.on_table_error == "set-aside" and bool(query.table.key) and goes_on
+        return self.options.on_table_error == "set-aside" and bool(query.table.key) and goes_on
 
     @property
     def _mode(self) -> WriteMode:
@@ -260,7 +278,7 @@ class LakeTarget(RowTarget):
 
     def _open(self, name: str) -> LakeTable:
         if name not in self._tables:
-            self._tables[name] = self._open_table(name)
+            self._tables[name] = self.open_table(name)
         return self._tables[name]
 
     def _path(self, file: Location) -> str:

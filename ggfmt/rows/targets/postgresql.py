@@ -35,10 +35,11 @@ from ggfmt.rows.numbers import NumberRange
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import RowQuery
 from ggfmt.rows.readers import read_rows
+from ggfmt.rows.request import TargetOptions
 from ggfmt.rows.results import TableQuery
 from ggfmt.rows.staging import load
 from ggfmt.rows.tables import RowTable, with_found_types
-from ggfmt.rows.targets.postgresql_state import STATE, ApplyConnection
+from ggfmt.rows.targets.postgresql_state import STATE
 from ggfmt.rows.targets.postgresql_table import (
     TableColumn,
     TargetTable,
@@ -68,9 +69,10 @@ class PostgreSQLTarget(RowTarget):
     suffix = "parquet"
     keeps_unresolved = False
 
-    def __init__(self, output: RowsDirectory, to: str, database: ApplyConnection) -> None:
-        super().__init__(output, to)
-        self._database = database
+    def __init__(self, output: RowsDirectory, to: str, options: TargetOptions) -> None:
+        super().__init__(output, self.suffix, options)  # the manifest lists files of later runs alone
+        assert options.database is not None
+        self._database = database = options.database
         self._tables: dict[str, TargetTable] = {}
         self._oids: dict[str, list[int | None]] = {}  # by table its number in the catalog, and that of the state
         self.owner, self.shown = _Owner(), database.shown

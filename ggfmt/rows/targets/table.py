@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -38,9 +38,6 @@ class TableChange:
     replaces_all: bool
     round: Round
     deleted: Mapping[Location, str] = field(default_factory=dict)  # all deleted rows of files that get more of them
-
-
-OpenTable = Callable[[str], "LakeTable"]  # the present state of a table, by its name. Raises: Abend GG506
 
 
 class LakeTable(ABC):

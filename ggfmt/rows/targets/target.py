@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
+from pkgutil import resolve_name
 from typing import Any
 
-from ggfmt.commit.commit import CommitPart, StagedMove, commit
+from ggfmt.commit.commit import CommitPart, commit
 from ggfmt.commit.journal import damaged
 from ggfmt.commit.names import folded
 from ggfmt.commit.records import CONSOLIDATION_MEMBER, MANIFEST, SET_ASIDE_MEMBER, as_bytes, rows_manifest, run_file
 from ggfmt.diagnostics.diagnostic import UsageError
+from ggfmt.diagnostics.packages import package_error
 from ggfmt.location import Location
 from ggfmt.reading.checkpoint import OutputTarget
 from ggfmt.reading.tasks import StagedFile
+from ggfmt.rowfiles.formats import ROW_FORMATS
 from ggfmt.rows.base import BaseSnapshot, BaseTable, read_base
 from ggfmt.rows.kept import KEPT_DIRECTORY
 from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.manifest import PreviousResult, PublishedFile, TableResult
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import RowQuery, query_error
+from ggfmt.rows.request import TargetOptions
 from ggfmt.rows.results import TableQuery, check_names
 from ggfmt.rows.staging import StagedInput
 
@@ -29,11 +34,22 @@ Results = Sequence[TableResult]
 Describe = Callable[[Sequence[PublishedFile]], dict[str, Any]]
 
 
+def make_target(to: str, output: RowsDirectory, options: TargetOptions) -> RowTarget:
+    """Return the target of a name in `ROW_FORMATS`. Raises: UsageError GG555 if its library is not installed."""
+    format = ROW_FORMATS[to]
+    if format.library and find_spec(format.library) is None:
+        help = f"run `pip install 'ggfmt[{to}]'`"
+        message = f"`--to {to}` needs the package `{format.library}`"
+        raise UsageError.of(package_error("GG555", message, format.library, None, help))
+    target: RowTarget = resolve_name(format.target)(output, to, options)
+    return target
+
+
 class RowTarget(ABC):
     """Where the rows of a run go. A run calls the methods in the order in which they are here.
 
-    to        the word of `--to`
-    suffix    the format of the files with rows, a key of `ggfmt.rowfiles.writers.WRITERS`
+    to        the format of the rows, as the manifest has it
+    suffix    the format of the files with rows, a key of `ROW_FORMATS`
     previous  the result that the run merges into; None if the run writes a new one
     rejects   files of records that could not be read, which `publish` makes visible
     inputs    what this run has read, as the checkpoint records it; None without a checkpoint
@@ -48,8 +64,8 @@ class RowTarget(ABC):
     staged: StagedInput
     keeps_unresolved = True
 
-    def __init__(self, output: RowsDirectory, to: str) -> None:
-        self.output, self.to = output, to
+    def __init__(self, output: RowsDirectory, to: str, options: TargetOptions) -> None:
+        self.output, self.to, self.options = output, to, options
         self.owner: OutputTarget = output
         self.shown, self.ending = output.root.shown, "committed to"
         self.previous: PreviousResult | None = None
@@ -67,7 +83,7 @@ class RowTarget(ABC):
         """Find out what an earlier run has left, once the output is locked."""
 
     def open(self, run: str, mode: str) -> None:
-        """Look at the locked output; `append` merges into an earlier result. Raises: UsageError GG501; Abend
+        """Look at the locked output; `append` merges into an earlier result. Raises: UsageError GG501. Raises: Abend
         GG509 without a manifest of that result."""
         self.run = run
         if mode == "append":
@@ -115,7 +131,7 @@ class RowTarget(ABC):
 
     def operation_files(self, result: TableResult, parts: dict[str, int]) -> list[PublishedFile]:
         """Return the named files of unresolved operations and of those for later runs. `parts`: as `next_name`."""
-        suffix = "json" if self.suffix in ("csv", "json") else "parquet"
+        suffix = ROW_FORMATS[self.suffix].of_operations
         kept = result.kept.files(result.query.ordering)
         aside = [] if result.aside is None else [result.aside.file]
         return [
@@ -132,19 +148,14 @@ class RowTarget(ABC):
 
     def commit(self, part: CommitPart, document: dict[str, Any], others: Sequence[CommitPart]) -> None:
         """Commit a part with the records that could not be read, the manifest and `others`. Raises: a `FAILURES`."""
-        for move, entry in self._reject_moves():
-            part.moves.append(move)
-            document["files"].append(entry)
+        for number, file in enumerate(self.rejects):
+            name = f"_rejects/{self.run}-{number // 2:05d}.{file.table}"  # records, or reasons
+            part.moves.append(self.output.move(file.location, name, file.size, file.sha256))
+            entry = {"path": name, "table": None, "handler": file.handler, "rejects": file.operations}
+            document["files"].append(entry | {"bytes": file.size, "sha256": file.sha256})
         text = as_bytes(document)
         part.moves += self.output.stage([(run_file(self.run), text), (MANIFEST, text)])
         commit(self.run, [part, *others])
-
-    def _reject_moves(self) -> Iterator[tuple[StagedMove, dict[str, Any]]]:
-        for number, file in enumerate(self.rejects):
-            name = f"_rejects/{self.run}-{number // 2:05d}.{file.table}"  # records, or reasons
-            entry = {"path": name, "table": None, "handler": file.handler, "rejects": file.operations}
-            entry |= {"bytes": file.size, "sha256": file.sha256}
-            yield self.output.move(file.location, name, file.size, file.sha256), entry
 
 
 def next_name(directory: str, suffix: str, parts: dict[str, int]) -> str:

@@ -15,7 +15,7 @@ from ggfmt.commit.journal import staging_of
 from ggfmt.commit.names import counted, folded
 from ggfmt.commit.records import MANIFEST
 from ggfmt.commit.store import FAILURES
-from ggfmt.commit.versions import VERSIONS, Switch, expired, has_links, last_number, present_version, version_of
+from ggfmt.commit.versions import VERSIONS, Switch, expired, has_links, present_version, version_of
 from ggfmt.java.text import visible
 from ggfmt.location import local_status
 from ggfmt.rows.output import RowsDirectory
@@ -35,9 +35,6 @@ class DirectoryVersions:
         self._store, self._run = output.store, run
         self._tables, self._gone = tables, gone
         self._names: dict[str, str] = {}
-
-    def last_number(self, directory: str) -> int:
-        return last_number(self._store, directory)
 
     def rename(self, names: Iterable[str], gone: Collection[str], parts: dict[str, int]) -> Mapping[str, str]:
         """Return new names for files that stay, by their old names. `parts`: as `next_name`. Programs list a directory

@@ -66,7 +66,7 @@ def read_orc(data: bytes) -> list[Row]:
     return [dict(zip(table.schema.names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-READERS: Mapping[str, Callable[[bytes], list[Row]]] = {
+READERS: dict[str, Callable[[bytes], list[Row]]] = {
     "csv": read_csv,
     "json": read_json,
     "avro": read_avro,

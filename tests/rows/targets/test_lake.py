@@ -20,7 +20,7 @@ from runs import snapshot
 import ggfmt
 from ggfmt.diagnostics.diagnostic import GgfmtError, UsageError
 from ggfmt.model.table import Column, Kind, SqlType, TableDef, split_name
-from ggfmt.rows.targets import choice
+from ggfmt.rows.targets import target
 from ggfmt.sinks.messages.verification import verify
 
 ROWS = [
@@ -469,7 +469,7 @@ def test_a_catalog_of_the_configuration(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_library_that_is_missing_is_named_with_its_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to: str
 ) -> None:
-    monkeypatch.setattr(choice, "find_spec", lambda name: None)
+    monkeypatch.setattr(target, "find_spec", lambda name: None)
     add_changes(tmp_path, "1", ROWS)
     with pytest.raises(UsageError, match=rf"GG555.*pip install 'ggfmt\[{to}\]'"):
         consolidate(tmp_path, to)
