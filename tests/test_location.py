@@ -84,3 +84,8 @@ def test_tasks_get_few_bytes_for_each_file() -> None:
     paths = sum(len(file.location.path) for file in files)
     assert len(data) < paths + 100 * len(files)
     assert {os.path.splitext(file.location.name)[1] for file in pickle.loads(data)} == {".json"}
+
+
+def test_containers_of_azure_are_different_stores_with_and_without_a_key() -> None:
+    places = [Location.of(f"abfs://{user}@account.dfs.core.windows.net/x") for user in ("one:KEY", "one", "two:KEY")]
+    assert places[0].canonical == places[1].canonical != places[2].canonical
