@@ -9,12 +9,11 @@ from typing import Any, ClassVar
 import pytest
 from kafka_broker import kafka_broker
 from postgres import Server, server_or_skip
-from s3_server import s3_server
 
 from contract.targets import Target, databases, files, messages
 from contract.targets.rules import RULES
 
-__all__ = ["kafka_broker", "s3_server"]
+__all__ = ["kafka_broker"]
 
 TARGETS: list[type[Target]] = [*files.TARGETS, *databases.TARGETS, *messages.TARGETS]
 
