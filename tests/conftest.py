@@ -57,7 +57,7 @@ def use_shared_memory() -> None:
 use_shared_memory()
 
 pytest.register_assert_rewrite("contract", "dialects")  # what they assert is shown as in tests
-pytest_plugins = ("suites", "progress")
+pytest_plugins = ("suites", "progress", "stores", "s3_server")
 
 LENIENT = settings(
     deadline=None,  # the machine may be shared

@@ -7,8 +7,11 @@ import pickle
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import examples
 
-from ggfmt.location import Location, StoreError
+from ggfmt.location import Location, StoreError, quoted
 from ggfmt.reading.files import InputFile
 
 STORE = "s3a://KEY:SECRET@bucket"
@@ -84,3 +87,22 @@ def test_tasks_get_few_bytes_for_each_file() -> None:
     paths = sum(len(file.location.path) for file in files)
     assert len(data) < paths + 100 * len(files)
     assert {os.path.splitext(file.location.name)[1] for file in pickle.loads(data)} == {".json"}
+
+
+@given(st.lists(st.text(min_size=1).filter(lambda name: "/" not in name), min_size=1, max_size=3))
+@examples(1000)
+def test_every_key_has_a_uri(names: list[str]) -> None:
+    key = "/".join(names)
+    for keys in ("", "KEY:long/SECRET@"):
+        location = Location.of(f"s3://{keys}bucket/{quoted(key)}?region=x")
+        assert (location.store.root, location.key) == (f"s3://{keys}bucket/?region=x", key)
+
+
+def test_what_looks_like_credentials_in_a_key_is_none() -> None:
+    assert Location.of("s3a://bucket/x://k:v@z").store.root == "s3://bucket/"
+    assert Location.of("s3a://u:p@bucket/x://k:v@z").store.root == "s3://u:p@bucket/"
+
+
+def test_containers_of_azure_are_different_stores_with_and_without_a_key() -> None:
+    places = [Location.of(f"abfs://{user}@account.dfs.core.windows.net/x") for user in ("one:KEY", "one", "two:KEY")]
+    assert places[0].canonical == places[1].canonical != places[2].canonical

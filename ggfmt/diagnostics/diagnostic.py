@@ -283,7 +283,7 @@ def list_names(names: Iterable[str]) -> str:
 _CREDENTIALS = re.compile(r"(?<=:/)(/[^/@\s]+|/?[^/@:\s]+:(?!\d+(?:/|$))[^@\s]+)@")
 
 
-_CONTAINERS = ("abfs:/", "abfss:/", "wasb:/", "wasbs:/")  # before the `@` is a container of Azure
+_CONTAINERS = ("abfs:/", "abfss:/", "wasb:/", "wasbs:/")  # the user is a container or an account of Azure
 
 
 MASK = "***"
@@ -331,9 +331,9 @@ def _assigned(found: re.Match[str]) -> str:
 
 def _without_users(text: str) -> str:
     def less(found: re.Match[str]) -> str:
-        if ":" not in found[1] and text.endswith(_CONTAINERS, 0, found.start()):
-            return found[0]
-        return "/" if found[1].startswith("/") else ""
+        user = found[1].partition(":")[0]
+        is_container = user != "/" and text.endswith(_CONTAINERS, 0, found.start())
+        return f"{user}@" if is_container else "/" if user.startswith("/") else ""
 
     return _CREDENTIALS.sub(less, text)
 

@@ -11,13 +11,12 @@ from typing import Any, ClassVar
 import pytest
 from kafka_broker import kafka_broker
 from postgres import Server, server_or_skip
-from s3_server import s3_server
 
 from contract import targets
 from contract.targets import Target, files
 from contract.targets.rules import RULES
 
-__all__ = ["kafka_broker", "s3_server"]
+__all__ = ["kafka_broker"]
 
 MODULES = [import_module(f"{targets.__name__}.{found.name}") for found in iter_modules(targets.__path__)]
 TARGETS: list[type[Target]] = [target for module in MODULES for target in getattr(module, "TARGETS", ())]

@@ -1,21 +1,31 @@
-"""What holds in each object store: runs, modes, checkpoints, interrupted commits, and what commands read there."""
+"""What holds in each object store: runs, modes, checkpoints, interrupted commits, keys of all kinds, and what commands
+read there; and that a store which does not answer is an error in seconds."""
 
 from __future__ import annotations
 
 import gzip
 import io
 import json
+import logging
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pyarrow.parquet as pq
 import pytest
 from frame_rows import generic_rows, write_parts, writer
-from interrupted_commits import Died
+from interrupted_commits import dies_in_commit
 from lake_tables import change
 from round_trips import Operation
 from runs import JSON_LINES, operation, run_ggfmt, tables, write_lines
-from stores import SECRETS, AnyStore, any_store, store_server
+from stores import KEY, SECRET, SECRETS, AnyStore
 
 import ggfmt
 from ggfmt.commit import journal as output_journal
@@ -23,16 +33,29 @@ from ggfmt.commit import locking
 from ggfmt.commit import store as output_store
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.frames.shapes import GENERIC
-from ggfmt.location import Location
+from ggfmt.location import AZURE_KEY, Location
+from ggfmt.reading.files import InputChangedError, check_inputs_unchanged, keep, open_unchanged
 from ggfmt.reading.listing import list_inputs
+from ggfmt.render.report.page import page
+from ggfmt.render.runs import run_text
 from ggfmt.sinks.messages import execution
+from ggfmt.sinks.messages.run_history import read_run
 from ggfmt.sinks.messages.verification import verify
 
-__all__ = ["any_store", "store_server"]
+SECRET_VARIABLES = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", AZURE_KEY)
+IN_TIME = 15.0  # seconds; the limit is ten, on a machine with nothing else to do
 
 
 def lines(tmp_path: Path, *numbers: int) -> bytes:
     return write_lines(tmp_path / "lines", [operation(number, f"GG.T{number % 2}") for number in numbers]).read_bytes()
+
+
+def shown(store: AnyStore, key: str) -> str:
+    return Location.of(store.uri(key)).shown
+
+
+def pattern(store: AnyStore, glob: str) -> str:
+    return store.uri("GLOB").replace("GLOB", glob)
 
 
 def run(inputs: list[str], output: str, **others: Any) -> Any:
@@ -47,7 +70,8 @@ def test_a_run_writes_what_a_local_run_writes(any_store: AnyStore, tmp_path: Pat
     cut = data.index(b"\n", len(data) // 2) + 1
     store.put("in/a.json", data[:cut])
     store.put("in/deep/er/b.json.gz", gzip.compress(data[cut:]))
-    run([store.uri("in/")], store.uri("out"), split_size=2000)
+    scheme = store.kind.schemes[-1]
+    run([store.uri("in/", scheme, with_keys=True)], store.uri("out", scheme, with_keys=True), split_size=2000)
     written: dict[str, bytes] = {}
     for key, content in store.files("out/j").items():
         table = key.partition("/")[0]
@@ -57,6 +81,8 @@ def test_a_run_writes_what_a_local_run_writes(any_store: AnyStore, tmp_path: Pat
     listed = json.loads(left["_ggfmt/manifest.json"])
     own = {"_SUCCESS", "_ggfmt/manifest.json", f"_ggfmt/runs/{listed['run']}.json"}
     assert {key for key in left if not key.startswith("j/")} == own
+    inputs = [Location.of(store.uri(f"in/{key}", scheme)).recorded for key in ("a.json", "deep/er/b.json.gz")]
+    assert [item["path"] for item in listed["inputs"]] == inputs
     assert {item["path"] for item in listed["files"]} == {key for key in left if key.startswith("j/")}
     found = verify(store.uri("out"))
     assert found.findings == [] and sum(found.messages.values()) == 20
@@ -112,34 +138,56 @@ def test_outputs_are_no_input_unless_they_are_named(any_store: AnyStore, tmp_pat
         list_inputs([store.uri("in/more")])
 
 
-@pytest.mark.parametrize("key", ["a%41.json", "a[1].json", "b c.json", "what?.json", "x#y.json", "ü@&=.json"])
-def test_keys_are_taken_as_they_are(any_store: AnyStore, tmp_path: Path, key: str) -> None:
-    any_store.put(f"in/{key}", lines(tmp_path, 2))
-    for given in ("in", f"in/{key}"):
-        (file,) = list_inputs([any_store.uri(given)])
+KEYS = ["a%41.json", "a[1]*.json", "b c.json", "what?.json", "x#y.json", "ü@:+&=.json"]
+
+
+def test_keys_are_taken_as_they_are_and_once(any_store: AnyStore, tmp_path: Path) -> None:
+    store, out = any_store, "out " + "".join(KEYS)
+    for number, key in enumerate(sorted(KEYS)):
+        store.put(f"in/{key}", lines(tmp_path, 2 * number))
+    every = [store.uri(f"in/{key}", store.kind.schemes[-1]) for key in KEYS]
+    directories = [store.uri("in/", scheme) for scheme in store.kind.schemes]
+    for inputs in ([store.uri("in")], [pattern(store, "i*/*")], [*directories, *every]):
+        run(inputs, store.uri(out), mode="overwrite")
+        assert store.numbers(out) == [0, 2, 4, 6, 8, 10]
+    for uri, key in zip(every, KEYS, strict=True):
+        (file,) = list_inputs([uri])
         assert file.location.name == key
-    run([any_store.uri(f"in/{key}")], any_store.uri(f"out {key}"))
-    assert any_store.numbers(f"out {key}") == [2]
 
 
 def test_globs_match_directories(any_store: AnyStore, tmp_path: Path) -> None:
     for key in ("in/x/a.json", "in/y/a.json", "in/z.json"):
         any_store.put(key, lines(tmp_path, 2))
     for glob, files in (("*/*.json", 2), ("[xy]/a.json", 2), ("*.json", 1)):
-        assert len(list_inputs([any_store.uri("in/GLOB").replace("GLOB", glob)])) == files
+        assert len(list_inputs([pattern(any_store, f"in/{glob}")])) == files
 
 
 def test_a_checkpoint_holds(any_store: AnyStore, tmp_path: Path) -> None:
+    """For all schemes of a store, with and without keys in URIs."""
     store = any_store
+    usual, other = store.kind.schemes[0], store.kind.schemes[-1]
+
+    def convert(scheme: str = usual, with_keys: bool = False) -> None:
+        source, output, seen = (store.uri(name, scheme, with_keys) for name in ("in", "out", "seen"))
+        run([source], output, checkpoint=seen, current_timestamp=None)
+
     store.put("in/a.json", lines(tmp_path, 2))
-    for numbers in ([2], [2, 4], [2, 4]):
-        run([store.uri("in")], store.uri("out"), checkpoint=store.uri("seen"), current_timestamp=None)
-        assert store.numbers("out") == numbers
-        store.put("in/b.json", lines(tmp_path, 4))
+    convert()
+    store.put("in/b.json", lines(tmp_path, 4))
+    for scheme in (other, usual):
+        convert(scheme, with_keys=True)
+        assert store.numbers("out") == [2, 4]
     assert not any(secret.encode() in content for content in store.files("seen").values() for secret in SECRETS)
-    store.put("in/a.json", lines(tmp_path, 2) + lines(tmp_path, 7))
+    store.put("in/a.json", lines(tmp_path, 6))  # another file
+    convert()
+    assert store.numbers("out") == [2, 4, 6]
+    store.put("in/c.json.gz", gzip.compress(lines(tmp_path, 6)))
+    with pytest.raises(UsageError, match=r"GG310.*is a copy of `.*/in/a.json"):
+        convert()
+    store.put("in/c.json.gz", gzip.compress(lines(tmp_path, 8)))
+    store.put("in/a.json", lines(tmp_path, 6) + lines(tmp_path, 7))
     with pytest.raises(UsageError, match=r"GG310.*has grown since a committed run read it"):
-        run([store.uri("in")], store.uri("out"), checkpoint=store.uri("seen"))
+        convert()
 
 
 def test_an_object_that_is_replaced_under_a_run_ends_it(
@@ -178,47 +226,48 @@ def test_rows_are_consolidated_merged_and_compared(any_store: AnyStore, tmp_path
         ggfmt.consolidate(store.uri("in"), store.uri("again"), mode="overwrite", **settings)
 
 
+@pytest.mark.parametrize(
+    ("any_store", "with_keys"),
+    [("s3", False), ("s3", True), ("gcs", False), ("azure", True)],
+    indirect=["any_store"],
+)
 def test_a_commit_over_two_directories_is_ended_by_the_next_run(
-    any_store: AnyStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    any_store: AnyStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_keys: bool
 ) -> None:
     """No rename and no lock: the journal decides, and the lease of the dead run grows old."""
     source, store = tmp_path / "in.json", any_store
+    for variable in SECRET_VARIABLES if with_keys else ():
+        monkeypatch.delenv(variable, raising=False)
     source.write_bytes(lines(tmp_path, *range(8)))
+    directories = [store.uri(name, with_keys=with_keys) for name in ("one", "two")]
     settings = (
         *JSON_LINES,
-        f"gg.handler.j.rootFilePath={store.uri('one')}",
+        f"gg.handler.j.rootFilePath={directories[0]}",
         "gg.handler.k.format=json",
         "gg.handler.k.format.jsonDelimiter=CDATA[\\n]",
         "gg.handler.k.format.generateSchema=false",
-        f"gg.handler.k.rootFilePath={store.uri('two')}",
+        f"gg.handler.k.rootFilePath={directories[1]}",
         "gg.handlerlist=j,k",
     )
-    real, left = output_store.Store.move, 3
-
-    def move(self: output_store.Store, old: str, new: str, size: int) -> None:
-        nonlocal left
-        if not left:
-            raise Died
-        left -= 1
-        real(self, old, new, size)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(output_store.Store, "move", move)
+    with monkeypatch.context() as patch, dies_in_commit(monkeypatch, moves=3):
         patch.setattr(output_journal, "REQUESTS_AT_ONCE", 1)
         patch.setattr(locking.Lease, "release", lambda lease: lease._ended.set())
-        with pytest.raises(Died):
-            run_ggfmt([source], None, *settings)
+        run_ggfmt([source], None, *settings)
+    written = b"".join(store.files().values())
+    assert not any(secret.encode() in written for secret in (*SECRETS, KEY))
     assert store.files("one").keys() >= {"_ggfmt/journal.json"}
-    for directory in ("one", "two"):
+    for directory in directories:
         with pytest.raises(UsageError, match=r"GG501.*another run is writing"):
-            run_ggfmt([source], store.uri(directory), *JSON_LINES)  # type: ignore[arg-type]
+            run_ggfmt([source], directory, *JSON_LINES)  # type: ignore[arg-type]
     monkeypatch.setattr(locking, "LEASE_SECONDS", -1.0)
     with pytest.raises(UsageError, match=r"GG501.*already holds output"):
         run_ggfmt([source], None, *settings)
-    for directory in ("one", "two"):
-        found = verify(store.uri(directory))
+    for directory in directories:
+        found = verify(directory)
         assert found.findings == []
         assert sum(found.messages.values()) == 8
+        shown = read_run(directory)
+        assert not any(secret in page(shown) + run_text(shown) for secret in SECRETS)
 
 
 def test_a_frame_is_written(any_store: AnyStore) -> None:
@@ -254,3 +303,213 @@ def test_a_directory_of_a_store(any_store: AnyStore) -> None:
     place.delete_tree("a")
     place.delete("none")
     assert list(any_store.files("top")) == ["e"]
+
+
+EMPTY, DOTS = ("in/2026//b.json", "in//b.json", "in///b.json"), ("in/./b.json", "in/../b.json")
+
+
+# Google's emulator has no `..` and no slash at the start. Arrow ends the process when it lists an empty part in Azure.
+@pytest.mark.parametrize(
+    ("any_store", "key"),
+    [*product(["s3"], [*EMPTY, *DOTS, "/b.json"]), *product(["gcs"], [*EMPTY, DOTS[0]]), *product(["azure"], DOTS)],
+    indirect=["any_store"],
+)
+def test_a_key_that_cannot_be_opened_is_refused_by_name(any_store: AnyStore, tmp_path: Path, key: str) -> None:
+    store = any_store
+    store.put("in/2026/a.json", lines(tmp_path, 2))
+    store.put_as_it_is(key, lines(tmp_path, 4))
+    glob = "/".join("i*" if part == "in" else "*" for part in key.split("/"))
+    top = store.uri("")
+    below = [store.uri("in"), store.uri("in/"), pattern(store, glob)] if key.startswith("in") else []
+    for uri in (*below, top, top.replace(f"{store.bucket}/", store.bucket), store.uri(key)):
+        with pytest.raises(UsageError, match=r"GG310.*has a part that is empty, `\.` or `\.\.`; rename") as refused:
+            list_inputs([uri])
+        assert f"`{shown(store, key)}`" in str(refused.value)
+    (file,) = list_inputs([pattern(store, "in/2026/*.json")])
+    assert file.location.address == store.uri("in/2026/a.json")
+
+
+@pytest.mark.parametrize("any_store", ["s3", "azure"], indirect=True)  # Google's emulator has files and directories
+def test_a_key_may_go_on_where_another_one_ends(any_store: AnyStore, tmp_path: Path) -> None:
+    store = any_store
+    store.put("in/a", lines(tmp_path, 2))
+    store.put_as_it_is("in/a/b.json", lines(tmp_path, 4))
+    store.put_as_it_is("in/c/", b"")
+    store.put_as_it_is("in/c/d.json", lines(tmp_path, 6))
+    run([store.uri("in")], str(tmp_path / "out"))
+    written = tables(tmp_path / "out", "j")["GG.T0"].splitlines()
+    assert [int(json.loads(line)["pos"]) for line in written] == [2, 4, 6]
+    assert [file.location.address for file in list_inputs([store.uri("in/a")])] == [store.uri("in/a")]
+    with pytest.raises(UsageError, match=r"GG310.*name of a file and of a directory"):
+        list_inputs([store.uri("in/a/")])
+
+
+def test_names_that_are_left_out_by_rule_are_in_the_log(
+    any_store: AnyStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "ggfmt")
+    for key in ("a.json", "_late/b.json", "_late/c.json", ".d.json", "_SUCCESS", "_late/./e.json"):
+        any_store.put_as_it_is(f"in/{key}", lines(tmp_path, 2))
+        local = tmp_path / "in" / key
+        local.parent.mkdir(parents=True, exist_ok=True)
+        local.write_bytes(b"")
+    for uri in (any_store.uri("in/X"), str(tmp_path / "in" / "X")):
+        caplog.clear()
+        assert len(list_inputs([uri.replace("/X", "")])) == 1
+        (message,) = caplog.messages
+        start = Location.of(uri).shown.partition("X")[0]
+        assert message.startswith(f"skipped 2 names that start with `_` or `.`: `{start}")
+        assert list_inputs([uri.replace("X", "*.json")])
+        hidden = Location.of(uri.replace("X", ".d.json")).shown
+        assert caplog.messages[1:] == [f"skipped a name that starts with `_` or `.`: `{hidden}`"]
+
+
+@pytest.mark.parametrize(
+    ("any_store", "key"),
+    [
+        *product(["s3", "gcs"], ["GG.T//two.csv", "/GG.T/two.csv"]),
+        *product(["s3", "azure"], ["GG.T/../two.csv"]),
+    ],
+    indirect=["any_store"],
+)
+def test_a_comparison_never_leaves_out_a_key_that_cannot_be_opened(any_store: AnyStore, key: str) -> None:
+    store, one, other = any_store, any_store.uri("a"), any_store.uri("b")
+    for side in "ab":
+        store.put(f"{side}/GG.T/one.csv", b"ID,V\n1,x\n")
+    assert ggfmt.compare(one, other).same
+    store.put_as_it_is(f"b/{key}", b"ID,V\n2,y\n")
+    for sides in ((one, other), (other, one)):
+        with pytest.raises(UsageError, match=r"GG310.*has a part that is empty") as refused:
+            ggfmt.compare(*sides)
+        assert shown(store, f"b/{key}") in str(refused.value)
+
+
+def test_a_comparison_names_what_it_leaves_out_by_rule(any_store: AnyStore, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "ggfmt")
+    for key in ("a/one.csv", "b/one.csv", "b/_two.csv"):
+        any_store.put(key, b"ID,V\n1,x\n")
+    assert ggfmt.compare(any_store.uri("a"), any_store.uri("b")).same
+    hidden = shown(any_store, "b/_two.csv")
+    assert caplog.messages == [f"skipped 1 name that starts with `_` or `.`, for example `{hidden}`"]
+
+
+def test_a_bucket_that_is_not_there_is_told(any_store: AnyStore, tmp_path: Path) -> None:
+    nowhere = any_store.uri("X").replace(any_store.bucket, "no-such-bucket")
+    with pytest.raises(UsageError, match=r"GG310.*(input not found|bucket does not exist)"):
+        run([nowhere], str(tmp_path / "out"))
+    any_store.put("in/a.json", lines(tmp_path, 2))
+    with pytest.raises(Abend, match=r"GG506.*(bucket does not exist|NOT_FOUND|container does not exist)"):
+        run([any_store.uri("in")], nowhere)
+
+
+def test_the_lease_of_a_process_that_has_ended_here_stops_no_run(any_store: AnyStore, tmp_path: Path) -> None:
+    store, source, out = any_store, any_store.uri("in"), any_store.uri("out")
+    store.put("in/a.json", lines(tmp_path, 2))
+    place = output_store.Store(Location.of(out))
+    lease = locking.Lease(place, locking.owner_of("2026-01-01_00-00-00.000-00000000"), "the output")
+    lease._ended.set()
+    owner = json.loads(place.read(lease._name) or b"")
+    with pytest.raises(UsageError, match="GG501"):
+        run([source], out)
+    with subprocess.Popen(["true"]) as ended:
+        pass
+    changes: list[dict[str, Any]] = [{"pid": ended.pid, "kernel": "another machine"}, {"started": None}]
+    for alive in changes:
+        place.write(lease._name, json.dumps({**owner, **alive}).encode())
+        with pytest.raises(UsageError, match="GG501"):
+            run([source], out)
+    for dead in ({"pid": ended.pid}, {"started": "1"}):
+        place.write(lease._name, json.dumps({**owner, **dead}).encode())
+        run([source], out, mode="overwrite")
+        assert store.numbers("out") == [2]
+
+
+def test_an_object_of_the_same_size_in_its_place_is_found(any_store: AnyStore) -> None:
+    store, data, other = any_store, gzip.compress(b"12345"), gzip.compress(b"54321")
+    for name in "abc":
+        store.put(f"in/{name}.json", data)
+    store.put("in/b.json.gz", data)
+    files = {file.location.name: file for file in list_inputs([store.uri("in")])}
+    a, packed = files["a.json"], files["b.json.gz"]
+    check_inputs_unchanged(list(files.values()))
+    with open_unchanged(a) as stream, open_unchanged(packed) as unpacked:
+        assert (stream.read(), unpacked.read()) == (data, b"12345")
+    time.sleep(1.1)  # times in stores may have no smaller unit than a second
+    for file in (a, packed):
+        store.put(f"in/{file.location.name}", other)
+        with pytest.raises(InputChangedError, match="modified"), open_unchanged(file):
+            pass
+        with pytest.raises(InputChangedError, match="modified"):
+            keep(file)
+        with pytest.raises(Abend, match=r"GG310.*changed while it was read"):
+            check_inputs_unchanged([*files.values()] if file is a else [file])
+
+
+def test_one_listing_says_what_all_objects_are(any_store: AnyStore, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(b"1")
+    for name in "ab":
+        any_store.put(f"in/{name}.json", b"1")
+    one, other = list_inputs([any_store.uri("in/")])
+    assert one.listing is other.listing
+    assert one.listing is not None and one.listing.objects == 2
+    (local,) = list_inputs([str(tmp_path)])
+    assert local.listing is None
+
+
+# Stores that do not answer
+
+
+@pytest.fixture
+def silent() -> Iterator[int]:
+    """A port where connections are taken and nothing is ever said."""
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen(50)
+        yield server.getsockname()[1]
+
+
+@pytest.fixture
+def full() -> Iterator[int]:
+    """A port where connections are not even taken."""
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen(0)
+        port: int = server.getsockname()[1]
+        waiting = [socket.socket() for _ in range(4)]
+        for one in waiting:
+            one.setblocking(False)
+            one.connect_ex(("127.0.0.1", port))
+        yield port
+        for one in waiting:
+            one.close()
+
+
+def _quickly(uri: str, tmp_path: Path) -> str:
+    started = time.monotonic()
+    with pytest.raises(UsageError, match="GG310") as caught:
+        run([uri], str(tmp_path / quote(uri, safe="")))
+    assert time.monotonic() - started < IN_TIME
+    return str(caught.value)
+
+
+def test_a_store_that_does_not_answer_is_an_error_in_seconds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, silent: int, full: int
+) -> None:
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        closed = free.getsockname()[1]
+    ports = {closed: "refused", silent: "Operation too slow", full: "no response within"}
+    uris = [f"s3://KEY:{SECRET}@bucket/in?scheme=http&endpoint_override=127.0.0.1:{port}" for port in ports]
+    with ThreadPoolExecutor() as threads:
+        texts = list(threads.map(lambda uri: _quickly(uri, tmp_path), uris))
+    for text, (port, told) in zip(texts, ports.items(), strict=True):
+        assert f"127.0.0.1:{port}" in text and told in text and SECRET not in text
+    source = tmp_path / "in.json"
+    source.write_bytes(lines(tmp_path, 1))
+    with pytest.raises(UsageError, match=r"GG506.*does not respond"):
+        run([str(source)], f"s3a://bucket/out?scheme=http&endpoint_override=127.0.0.1:{closed}")
+    assert f"127.0.0.1:{closed}" in _quickly(f"hdfs://127.0.0.1:{closed}/in", tmp_path)
+    assert f"127.0.0.1:{closed}" in _quickly(f"gs://bucket/in?endpoint_override=127.0.0.1:{closed}", tmp_path)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from interrupted_commits import dies_in_commit
 from runs import JSON_LINES, MOMENT, PIPES, operation, output_files, run_ggfmt, snapshot, write_lines
-from s3_server import S3Server, s3_server
+from s3_server import S3Server
 
 from ggfmt.commit.journal import JOURNAL, POINTER, STAGING
 from ggfmt.commit.locking import lock_directory
@@ -21,8 +21,6 @@ from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.location import Location
 from ggfmt.reading import listing
 from ggfmt.reading.listing import CommittedOutput, list_inputs, output_at
-
-__all__ = ["s3_server"]
 
 WITH_SCHEMAS = ("gg.handler.j.format=json", "gg.handler.j.format.jsonDelimiter=CDATA[\\n]")
 MIXED = ("gg.handlerlist=j", *WITH_SCHEMAS, "gg.handler.j.partitionByTable=false", "gg.handler.j.maxFileSize=400")

@@ -14,15 +14,13 @@ from typing import Any, TypeVar
 import pytest
 from routed import always_routed
 from runs import JSON_LINES, operation, run_ggfmt, snapshot, write_lines
-from s3_server import Store, s3_server, store
+from s3_server import Store
 from signal_points import start, wait_until_reached
 
 import ggfmt
 from ggfmt.reading import routing
 from ggfmt.reading.runner import InProcess, Runner, TaskCallback
 from ggfmt.rows.run import ConsolidationSettings, execute
-
-__all__ = ["s3_server", "store"]
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -12,7 +12,10 @@ import pytest
 from runs import JSON_LINES, content, operation, run_ggfmt, write_lines
 
 from ggfmt.formats.records import batching
+from ggfmt.location import Location
 from ggfmt.model.change import ChangeBatch
+from ggfmt.reading import files
+from ggfmt.reading.files import InputFile, small_objects
 from ggfmt.sinks.messages.sink import Locate, SplitSink
 
 FORMATS = ("json", "debezium_json", "maxwell_json", "canal_json")
@@ -94,3 +97,12 @@ def test_operations_are_held_over_so_much_input_and_no_more(
         assert len(batches) == 3
     else:
         assert abs(len(batches) - 3 * (size / held)) < 8
+
+
+def test_small_objects_are_kept_as_far_as_memory_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "KEPT_BYTES", 25)
+    monkeypatch.setattr(files, "BUFFER_BYTES", 12)
+    place = Location.of("s3://bucket/in")
+    found = [InputFile(place.child(f"{size}-{n}"), size, "") for n, size in enumerate((10, 0, 13, 10, 9, 5))]
+    found.append(InputFile(Location.of("/tmp/1"), 1, ""))
+    assert sorted(kept.name for kept in small_objects(found)) == ["10-0", "10-3", "5-5"]

@@ -1,8 +1,7 @@
-"""An object store for tests: moto's server, which speaks the protocol of S3, as a process of its own."""
+"""What tests do with S3 alone (moto's server): count requests, refuse keys."""
 
 from __future__ import annotations
 
-import json
 import re
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -10,10 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import boto3
 import pyarrow.fs as pafs
 import pytest
-from stores import KEY, SECRET, STORES, running
+from stores import KEY, SECRET, STORES, AnyStore, StartServer, running
 
 __all__ = ["KEY", "SECRET"]
 
@@ -48,10 +46,8 @@ class S3Server:
 
 
 @pytest.fixture(scope="session")
-def s3_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
-    """The server of this session; the test fails, and is not skipped, if it does not start."""
-    with running_server(tmp_path_factory.mktemp("s3") / "server.log") as server:
-        yield server
+def s3_server(store_servers: StartServer) -> S3Server:
+    return S3Server(*store_servers("s3"))
 
 
 @contextmanager
@@ -60,43 +56,12 @@ def running_server(log: Path) -> Iterator[S3Server]:
         yield S3Server(port, log)
 
 
-class Store:
-    """A bucket, and its content by key."""
+class Store(AnyStore):
+    """A bucket of S3, and its server, whose requests tests count and whose faults they choose."""
 
     def __init__(self, server: S3Server, bucket: str) -> None:
+        super().__init__("s3", server.port, bucket)
         self.server = server
-        self.bucket = bucket
-        self.fs = server.client()
-        self.fs.create_dir(bucket)
-
-    def put(self, key: str, data: bytes) -> None:
-        with self.fs.open_output_stream(f"{self.bucket}/{key}") as stream:
-            stream.write(data)
-
-    def put_as_it_is(self, key: str, data: bytes) -> None:
-        """Puts an object whose key Arrow would not write."""
-        boto3.client(
-            "s3",
-            endpoint_url=self.server.environment["AWS_ENDPOINT_URL"],
-            aws_access_key_id=KEY,
-            aws_secret_access_key=SECRET,
-            region_name="us-east-1",
-        ).put_object(Bucket=self.bucket, Key=key, Body=data)
-
-    def files(self, below: str) -> dict[str, bytes]:
-        """Keys below a path, from there on, with their bytes."""
-        top = f"{self.bucket}/{below}"
-        found = self.fs.get_file_info(pafs.FileSelector(top, recursive=True, allow_not_found=True))
-        return {
-            info.path.removeprefix(f"{top}/"): self.fs.open_input_stream(info.path).read()
-            for info in sorted(found, key=lambda info: info.path)
-            if info.type == pafs.FileType.File
-        }
-
-    def numbers(self, below: str) -> list[int]:
-        """The operations of the handler `j` by their numbers, in order."""
-        lines = b"".join(self.files(f"{below}/j").values()).splitlines()
-        return [int(json.loads(line)["pos"]) for line in lines]
 
 
 @pytest.fixture

@@ -1,10 +1,14 @@
 """Object stores for tests, each declared once: how its server is started, and how ggfmt and tests address it.
 
-`STORES` has them by name. A test with the fixture `any_store` runs in all of them.
+`STORES` has them by name. A test with the fixture `any_store` runs in all of them. Each server starts when a test needs
+it first, once for all modules of a process.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
 import json
 import os
 import shutil
@@ -14,8 +18,10 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from email.utils import formatdate
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -24,7 +30,10 @@ import pyarrow.fs as pafs
 import pytest
 from places import ROOT
 
+from ggfmt.location import AZURE_KEY
+
 KEY, SECRET = "AKIAEXAMPLE", "q9vK/long+secret"  # of S3
+AZURITE_START = Path(__file__).with_name("azurite_start.cjs")
 AZURITE = ROOT / ".azurite" / "node_modules" / ".bin" / "azurite-blob"  # where `.ci/run` installs it
 ACCOUNT = "devstoreaccount1"
 # The key of Azurite's account, which is the same everywhere.
@@ -36,17 +45,23 @@ _START_SECONDS = 60.0
 class StoreKind:
     """A kind of store.
 
+    schemes      of its URIs, the usual one first
     command      starts a server, by its port
     client       a file system of the tests' own, by the port
-    uri          the URI of a path in a bucket, by the port, the bucket and the path
+    uri          what follows the scheme of a URI, by the port, the bucket and the quoted path
+    uri_of_keys  likewise, with the keys in the URI
+    put          puts an object whose key Arrow may not write, by the port, the bucket, the key and the data
     make_bucket  makes a bucket, by the client, the port and its name
     environment  what a process needs, by the port
     missing      why there is no server here; None if there is one
     """
 
+    schemes: tuple[str, ...]
     command: Callable[[int], list[str]]
     client: Callable[[int], pafs.FileSystem]
     uri: Callable[[int, str, str], str]
+    uri_of_keys: Callable[[int, str, str], str]
+    put: Callable[[int, str, str, bytes], None]
     make_bucket: Callable[[pafs.FileSystem, int, str], None] = lambda fs, port, bucket: fs.create_dir(bucket)
     environment: Callable[[int], Mapping[str, str]] = lambda port: {}
     missing: Callable[[], str | None] = lambda: None
@@ -67,11 +82,41 @@ def _gcs_client(port: int) -> pafs.FileSystem:
     return pafs.GcsFileSystem(anonymous=True, scheme="http", endpoint_override=f"127.0.0.1:{port}")
 
 
-def _gcs_bucket(fs: pafs.FileSystem, port: int, bucket: str) -> None:
-    url = f"http://127.0.0.1:{port}/storage/v1/b?project=tests"
-    body = json.dumps({"name": bucket}).encode()
-    with urllib.request.urlopen(urllib.request.Request(url, body, {"Content-Type": "application/json"}), timeout=10):
+def _send(url: str, body: bytes, method: str = "POST", **headers: str) -> None:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    with urllib.request.urlopen(urllib.request.Request(url, body, named, method=method), timeout=10):
         pass
+
+
+def _s3_put(port: int, bucket: str, key: str, data: bytes) -> None:
+    import boto3
+
+    keys = {"aws_access_key_id": KEY, "aws_secret_access_key": SECRET, "region_name": "us-east-1"}
+    boto3.client("s3", endpoint_url=f"http://127.0.0.1:{port}", **keys).put_object(Bucket=bucket, Key=key, Body=data)
+
+
+def _gcs_put(port: int, bucket: str, key: str, data: bytes) -> None:
+    query = f"uploadType=media&name={quote(key, safe='')}"
+    _send(f"http://127.0.0.1:{port}/upload/storage/v1/b/{bucket}/o?{query}", data, Content_Type="text/plain")
+
+
+def _gcs_uri(port: int, bucket: str, path: str) -> str:
+    return f"anonymous@{bucket}/{path}?scheme=http&endpoint_override=127.0.0.1:{port}"
+
+
+def _gcs_bucket(fs: pafs.FileSystem, port: int, bucket: str) -> None:
+    body = json.dumps({"name": bucket}).encode()
+    _send(f"http://127.0.0.1:{port}/storage/v1/b?project=tests", body, Content_Type="application/json")
+
+
+def _azure_put(port: int, bucket: str, key: str, data: bytes) -> None:
+    path = f"/{ACCOUNT}/{bucket}/{quote(key)}"
+    headers = {"x-ms-blob-type": "BlockBlob", "x-ms-date": formatdate(usegmt=True), "x-ms-version": "2021-08-06"}
+    signed = [*("PUT", "", "", str(len(data) or ""), "", "text/plain", *[""] * 6), *map(":".join, headers.items())]
+    text = "\n".join([*signed, f"/{ACCOUNT}{path}"]).encode()
+    signature = base64.b64encode(hmac.digest(base64.b64decode(ACCOUNT_KEY), text, hashlib.sha256)).decode()
+    headers |= {"Content-Type": "text/plain", "Authorization": f"SharedKey {ACCOUNT}:{signature}"}
+    _send(f"http://127.0.0.1:{port}{path}", data, "PUT", **headers)
 
 
 def _azure_client(port: int) -> pafs.FileSystem:
@@ -94,9 +139,12 @@ def _no_azurite() -> str | None:
 
 STORES: Mapping[str, StoreKind] = {
     "s3": StoreKind(
+        ("s3", "s3n", "s3a"),
         lambda port: [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
         _s3_client,
-        lambda port, bucket, path: f"s3://{bucket}/{quote(path)}",
+        lambda port, bucket, path: f"{bucket}/{path}",
+        lambda port, bucket, path: f"{KEY}:{SECRET}@{bucket}/{path}",
+        _s3_put,
         environment=lambda port: {
             "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
             "AWS_ACCESS_KEY_ID": KEY,
@@ -106,25 +154,31 @@ STORES: Mapping[str, StoreKind] = {
         },
     ),
     "gcs": StoreKind(
+        ("gs", "gcs"),
         lambda port: [
             *(sys.executable, "-m", "gcp_storage_emulator", "start"),
             *("--host", "127.0.0.1", "--port", str(port), "--in-memory"),
         ],
         _gcs_client,
-        lambda port, bucket, path: (
-            f"gs://anonymous@{bucket}/{quote(path)}?scheme=http&endpoint_override=127.0.0.1:{port}"
-        ),
+        _gcs_uri,
+        _gcs_uri,
+        _gcs_put,
         _gcs_bucket,
     ),
     "azure": StoreKind(
+        ("abfs",),  # `abfss` counts as another store
         lambda port: [
-            *(str(_azurite()), "--blobHost", "127.0.0.1", "--blobPort", str(port), "--inMemoryPersistence"),
+            *("node", "--require", str(AZURITE_START), str(_azurite())),
+            *("--blobHost", "127.0.0.1", "--blobPort", str(port), "--inMemoryPersistence"),
             *("--silent", "--skipApiVersionCheck", "--disableTelemetry"),
         ],
         _azure_client,
+        lambda port, bucket, path: f"{ACCOUNT}@127.0.0.1:{port}/{bucket}/{path}?enable_tls=false",
         lambda port, bucket, path: (
-            f"abfs://{ACCOUNT}:{quote(ACCOUNT_KEY, safe='')}@127.0.0.1:{port}/{bucket}/{quote(path)}?enable_tls=false"
+            f"{ACCOUNT}:{quote(ACCOUNT_KEY, safe='')}@127.0.0.1:{port}/{bucket}/{path}?enable_tls=false"
         ),
+        _azure_put,
+        environment=lambda port: {AZURE_KEY: ACCOUNT_KEY},
         missing=_no_azurite,
     ),
 }
@@ -164,12 +218,17 @@ class AnyStore:
         self.fs = self.kind.client(port)
         self.kind.make_bucket(self.fs, port, bucket)
 
-    def uri(self, path: str) -> str:
-        return self.kind.uri(self.port, self.bucket, path)
+    def uri(self, path: str, scheme: str | None = None, with_keys: bool = False) -> str:
+        rest = (self.kind.uri_of_keys if with_keys else self.kind.uri)(self.port, self.bucket, quote(path))
+        return f"{scheme or self.kind.schemes[0]}://{rest}"
 
     def put(self, key: str, data: bytes) -> None:
         with self.fs.open_output_stream(f"{self.bucket}/{key}", compression=None) as stream:
             stream.write(data)
+
+    def put_as_it_is(self, key: str, data: bytes) -> None:
+        """Puts an object whose key Arrow would not write."""
+        self.kind.put(self.port, self.bucket, key, data)
 
     def files(self, below: str = "") -> dict[str, bytes]:
         """Keys below a path, from there on, with their bytes."""
@@ -187,21 +246,29 @@ class AnyStore:
         return [int(json.loads(line)["pos"]) for line in lines]
 
 
-@pytest.fixture(scope="session", params=STORES)
-def store_server(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[tuple[str, int]]:
-    kind = STORES[request.param]
-    missing = kind.missing()
+StartServer = Callable[[str], tuple[int, Path]]
+
+
+@pytest.fixture(scope="session")
+def store_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartServer]:
+    """Starts the server of a kind, if it is not there; gives its port, and its log."""
+    with ExitStack() as servers:
+
+        @cache
+        def start(name: str) -> tuple[int, Path]:
+            log = tmp_path_factory.mktemp(name) / "server.log"
+            return servers.enter_context(running(STORES[name], log)), log
+
+        yield start
+
+
+@pytest.fixture(params=STORES)
+def any_store(store_servers: StartServer, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> AnyStore:
+    name: str = request.param
+    missing = STORES[name].missing()
     if missing is not None:
-        pytest.skip(f"no server of {request.param}: {missing}")
-    with running(kind, tmp_path_factory.mktemp(request.param) / "server.log") as port:
-        yield request.param, port
-
-
-@pytest.fixture
-def any_store(
-    store_server: tuple[str, int], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> AnyStore:
-    name, port = store_server
+        pytest.skip(f"no server of {name}: {missing}")
+    port, _ = store_servers(name)
     for variable, value in STORES[name].environment(port).items():
         monkeypatch.setenv(variable, value)
     return AnyStore(name, port, f"b{abs(hash(request.node.name)):x}")

@@ -20,7 +20,7 @@ from frame_session import frame_session, of_row, planned, rows
 from limited_runs import ROW, codes, run
 from round_trips import STORY, write_as, write_story
 from runs import JSON_LINES, content, run_ggfmt, write_lines
-from s3_server import Store, s3_server, store
+from s3_server import Store
 from typer.testing import CliRunner
 
 from ggfmt import frames
@@ -30,8 +30,6 @@ from ggfmt.columnar.pieces import zigzag_varint
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.avro import containers as avro_containers
 from ggfmt.formats.avro.containers import MIN_HEADER_LIMIT, LongHeader, read_header
-
-__all__ = ["s3_server", "store"]
 
 OWN = ("avro_row_ocf", "avro_op_ocf", "debezium_avro")
 MOMENT = "2013-06-02 22:14:36.000000"

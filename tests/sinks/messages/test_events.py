@@ -14,14 +14,12 @@ import polars as pl
 import pyarrow.orc as orc
 import pytest
 from runs import operation, write_lines
-from s3_server import S3Server, s3_server
+from s3_server import S3Server
 
 import ggfmt
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, UsageError
 from ggfmt.reading.tasks import StagedFile
 from ggfmt.sinks.messages.verification import verify
-
-__all__ = ["s3_server"]
 
 FILE_WRITER = (
     "gg.handler.fw.type=filewriter",

@@ -259,7 +259,8 @@ def test_files_of_lines_are_cut_where_a_split_is_full(
         ("/data/a@b/out", "/data/a@b/out"),
         ("s3:/key:sec/ret@bucket/out", "s3:/bucket/out"),
         ("abfss://container@account.dfs.core.windows.net/x", "abfss://container@account.dfs.core.windows.net/x"),
-        ("abfs://account:secret@account.dfs.core.windows.net/x", "abfs://account.dfs.core.windows.net/x"),
+        ("abfs://container:secret@account.dfs.core.windows.net/x", "abfs://container@account.dfs.core.windows.net/x"),
+        ("abfs://:secret@account.dfs.core.windows.net/x", "abfs://account.dfs.core.windows.net/x"),
         ("s3://bucket/out?proxy=http://u:p@proxy/", "s3://bucket/out?proxy=http://proxy/"),
     ],
 )
