@@ -74,7 +74,7 @@ HANDLER = "gg.handlerlist=h\ngg.handler.h.format=toy_lines\ngg.handler.h.format.
 
 
 TEXTS = {file.stem: file.read_text(encoding="utf-8") for file in (ROOT / "ggfmt/docs/contribute").glob("*.md")}
-_IN_FILE = re.compile(r"[Ii]n `([\w./-]+)`:|, `([\w./-]+)`:|of `([\w./-]+)`:")
+_IN_FILE = re.compile(r"[Ii]n\s`([\w./-]+)`:|, `([\w./-]+)`:|of `([\w./-]+)`:")
 PLACES = {
     "GG198.md": "ggfmt/docs/reference/codes",
     f"{ON_PAGE}.py": "tests/contract",
