@@ -110,15 +110,18 @@ class Range:
 
     def chunks(self, reader: type[Reader]) -> Iterator[Chunk]:
         """Yield the chunks of the range. Raises: Abend GG310 if its file has changed since the plan, `read_error`."""
-        file = self.input.file
+        file, is_reading = self.input.file, True
         try:
             with open_unchanged(file) as stream:
                 for chunk in reader.chunks(stream, file.shown, self.start, self.length, self.input.layout):
                     if self.budget is not None and not self.budget.take(len(chunk.data)):
                         return
+                    is_reading = False
                     yield replace(chunk, input=self.input.index)
+                    is_reading = True
         except (OSError, pa.ArrowException) as error:
-            raise read_error(file, error) from None
+            if is_reading:  # otherwise the caller has what it needs, and the file could not be closed
+                raise read_error(file, error) from None
 
 
 @dataclass(frozen=True)
