@@ -305,18 +305,13 @@ class SplitReader:
 
     def _selects(self, event: Event) -> bool:
         """Return whether the table of an event is selected. A record whose table is unknown, and a statement, is."""
-        if isinstance(event, ChangeBatch):
-            name, records = event.table.full_name, len(event)
-        elif isinstance(event, Reject):
-            table = event.diagnostic.span.table
-            if table is None:
-                return True
-            name, records = table, 1
-        elif isinstance(event, SchemaChange):
-            name, records = event.table.full_name, 0
+        if isinstance(event, Reject):
+            name, records = event.diagnostic.span.table, 1
+        elif isinstance(event, (ChangeBatch, SchemaChange)):
+            name, records = event.table.full_name, len(event) if isinstance(event, ChangeBatch) else 0
         else:  # a statement, which may be on several tables
             return True
-        if self._selection.selects(name):
+        if name is None or self._selection.selects(name):
             return True
         self.skipped[name] += records
         return False
