@@ -110,15 +110,18 @@ class Range:
 
     def chunks(self, reader: type[Reader]) -> Iterator[Chunk]:
         """Yield the chunks of the range. Raises: Abend GG310 if its file has changed since the plan, `read_error`."""
-        file = self.input.file
+        file, is_reading = self.input.file, True
         try:
             with open_unchanged(file) as stream:
                 for chunk in reader.chunks(stream, file.shown, self.start, self.length, self.input.layout):
                     if self.budget is not None and not self.budget.take(len(chunk.data)):
                         return
+                    is_reading = False
                     yield replace(chunk, input=self.input.index)
+                    is_reading = True
         except (OSError, pa.ArrowException) as error:
-            raise read_error(file, error) from None
+            if is_reading:  # otherwise the caller has what it needs, and the file could not be closed
+                raise read_error(file, error) from None
 
 
 @dataclass(frozen=True)
@@ -302,18 +305,13 @@ class SplitReader:
 
     def _selects(self, event: Event) -> bool:
         """Return whether the table of an event is selected. A record whose table is unknown, and a statement, is."""
-        if isinstance(event, ChangeBatch):
-            name, records = event.table.full_name, len(event)
-        elif isinstance(event, Reject):
-            table = event.diagnostic.span.table
-            if table is None:
-                return True
-            name, records = table, 1
-        elif isinstance(event, SchemaChange):
-            name, records = event.table.full_name, 0
+        if isinstance(event, Reject):
+            name, records = event.diagnostic.span.table, 1
+        elif isinstance(event, (ChangeBatch, SchemaChange)):
+            name, records = event.table.full_name, len(event) if isinstance(event, ChangeBatch) else 0
         else:  # a statement, which may be on several tables
             return True
-        if self._selection.selects(name):
+        if name is None or self._selection.selects(name):
             return True
         self.skipped[name] += records
         return False

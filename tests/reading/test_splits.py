@@ -21,8 +21,9 @@ from strategies import examples
 from typer.testing import CliRunner
 
 from ggfmt.cli import app
-from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.format import Context
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
+from ggfmt.formats import FORMATS
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, Context
 from ggfmt.formats.api.reading import Layout, SplitBoundaryError
 from ggfmt.formats.json import files as json_files
 from ggfmt.formats.json.files import find_layout, record_spans
@@ -404,3 +405,20 @@ def test_a_preview_reads_over_the_end_of_its_window(tmp_path: Path) -> None:
 def test_no_task_is_left_with_a_few_bytes(rest: int) -> None:
     file = InputFile(Location.of("in.json"), 4 * MIN_SPLIT_BYTES + rest, "in.json")
     assert len(Splits([PlannedInput(file, 0, Layout(splittable=True))], 2).all) == 4
+
+
+def test_an_error_while_a_file_is_closed_stops_only_who_reads_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Unclosable(io.BytesIO):
+        def close(self) -> None:
+            super().close()
+            raise OSError("it is not closed")
+
+    monkeypatch.setattr("ggfmt.reading.splits.open_unchanged", lambda file: Unclosable(one(1)))
+    file = InputFile(Location.of("in.json"), len(one(1)), "in.json")
+    part = Splits([PlannedInput(file, 0, Layout(splittable=True))], 1).all[0].first
+    reader = FORMATS["json"].read_support.by(DEFAULT_SETTINGS).reader
+    head: Any = part.chunks(reader)
+    assert next(head).data == one(1)
+    head.close()
+    with pytest.raises(Abend, match="it is not closed"):
+        list(part.chunks(reader))

@@ -17,7 +17,6 @@ Exit status 1 if one case went wrong.
 
 from __future__ import annotations
 
-import argparse
 import errno
 import os
 import random
@@ -25,7 +24,6 @@ import shutil
 import sys
 import tempfile
 import traceback
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -39,6 +37,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
 import pyarrow as pa
 import pyarrow.fs as pafs
+from fault_cases import Files, count_wrong, differences, fresh_copy, parser_of, select_cases
 from routed import always_routed, never_routed
 from runs import JSON_LINES, PIPES, operation, run_ggfmt, snapshot, write_lines
 
@@ -49,8 +48,6 @@ from ggfmt.sinks.messages.verification import verify
 
 FIRST, FAULTY, NEXT = (datetime(2020, 1, day) for day in (1, 2, 3))
 KINDS, MODES, FAULTS = ("disk", "objects"), ("error", "append", "overwrite"), ("before", "after", "death", "torn")
-
-Files = dict[str, str]  # name below the output directories to digest
 
 
 class Died(BaseException):
@@ -331,10 +328,7 @@ class Laboratory:
 
     def fresh(self, mode: str, roots: int) -> Path:
         """Such an output, to be worked on. It keeps its name, which manifests have."""
-        out = self.directory / "out"
-        shutil.rmtree(out, ignore_errors=True)
-        shutil.copytree(self.before(mode, roots), out)
-        return out
+        return fresh_copy(self.before(mode, roots), self.directory / "out")
 
     def run(self, faults: Faults, case: Case, out: Path, moment: datetime = FAULTY) -> str:
         """A run on the faulty file system, and how it ended."""
@@ -365,14 +359,14 @@ class Laboratory:
             self._after[key] = files(out), faults.calls
         return self._after[key]
 
-    def cases(self, **wanted: Any) -> list[Case]:
+    def cases(self) -> list[Case]:
         found = []
         for kind in KINDS:
             for mode in MODES:
                 for roots in (1, 2):
                     _, calls = self.undisturbed(Case(kind, mode, roots, "before", 0))
                     found += [Case(kind, mode, roots, fault, at) for fault in FAULTS for at in range(calls)]
-        return [case for case in found if all(value in (None, getattr(case, name)) for name, value in wanted.items())]
+        return found
 
     def try_case(self, case: Case) -> str:
         """How the case went, in a few words; AssertionError if it went wrong."""
@@ -439,44 +433,19 @@ def files(out: Path) -> Files:
     }
 
 
-def differences(found: Files, wanted: Files) -> str:
-    lacking, more = wanted.keys() - found.keys(), found.keys() - wanted.keys()
-    other = sum(found[name] != wanted[name] for name in found.keys() & wanted.keys())
-    return f"{len(lacking)} files lack, {len(more)} are too many, {other} differ"
-
-
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sample", type=int)
+    parser = parser_of(__doc__, kind=KINDS, mode=MODES, fault=FAULTS)
     parser.add_argument("--chains", type=int, default=0)
-    parser.add_argument("--seed", type=int, default=1)
-    for name, legal in (("kind", KINDS), ("mode", MODES), ("fault", FAULTS)):
-        parser.add_argument(f"--{name}", choices=legal)
     parser.add_argument("--roots", type=int, choices=(1, 2))
     parser.add_argument("--divided", action="store_true")
     given = parser.parse_args()
-    choice = random.Random(given.seed)
-    results: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="ggfmt-faults-") as directory:
         laboratory = Laboratory(Path(directory), given.divided)
-        wanted = laboratory.cases(kind=given.kind, mode=given.mode, fault=given.fault, roots=given.roots)
-        if given.sample is not None:
-            wanted = choice.sample(wanted, min(given.sample, len(wanted)))
-        tries = [(str(case), partial(laboratory.try_case, case)) for case in wanted]
-        tries += [(f"chain {number}", partial(laboratory.try_chain, choice)) for number in range(given.chains)]
-        for number, (name, attempt) in enumerate(tries, 1):
-            try:
-                result = attempt()
-            except Exception as error:
-                result = "WRONG"
-                print(f"{name}: {error or traceback.format_exc()}", file=sys.stderr)
-                if not isinstance(error, AssertionError):
-                    traceback.print_exc()
-            results[result.partition(" of ")[0]] += 1
-            if sys.stdout.isatty() or number % 500 == 0:
-                print(f"{number}/{len(tries)} {name}: {result}", flush=True)
-    print(", ".join(f"{result}: {count}" for result, count in sorted(results.items())))
-    return 1 if results["WRONG"] else 0
+        wanted = select_cases(laboratory.cases(), given, "kind", "mode", "fault", "roots")
+        tries: list[tuple[object, Callable[[], str]]] = [(case, partial(laboratory.try_case, case)) for case in wanted]
+        chain = partial(laboratory.try_chain, random.Random(given.seed))
+        tries += [(f"chain {number}", chain) for number in range(given.chains)]
+        return 1 if count_wrong(tries, every=500) else 0
 
 
 if __name__ == "__main__":

@@ -13,24 +13,23 @@ Exit status 1 if one case went wrong; its directory is kept then.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
-import random
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
+from fault_cases import Files, count_wrong, differences, fresh_copy, parser_of, select_cases
 from processes import descendants, processes
 from runs import JSON_LINES, PIPES, operation, run_ggfmt, snapshot, write_lines
 from spark_cluster import standalone_cluster
@@ -40,8 +39,6 @@ from ggfmt.sinks.messages.verification import verify
 OPERATIONS, TABLES, SPLIT = 12_000, 60, "100k"
 FIRST, KILLED, NEXT = (datetime(2020, 1, day) for day in (1, 2, 3))
 REACHED_WITHIN, ENDS_WITHIN = 90.0, 120.0
-
-Files = dict[str, str]  # name below the output directory to digest
 
 
 @dataclass(frozen=True)
@@ -133,20 +130,13 @@ class Matrix:
         for mode, before in self.before.items():
             if mode != "error":
                 run_ggfmt([self.small], before, current_timestamp=FIRST)
-            after = self._copy(mode, f"after-{mode}")
+            after = fresh_copy(before, directory / f"after-{mode}")
             run_ggfmt([self.source], after, mode=mode, current_timestamp=KILLED)
             self.undisturbed[mode] = files(after)
 
-    def _copy(self, mode: str, name: str) -> Path:
-        target = self.directory / name
-        shutil.rmtree(target, ignore_errors=True)
-        if self.before[mode].exists():
-            shutil.copytree(self.before[mode], target)
-        return target
-
     def try_case(self, case: Case, master: str, cluster: Path | None) -> str:
         """How the case went, in a few words; AssertionError if it went wrong."""
-        out = self._copy(case.mode, "out")
+        out = fresh_copy(self.before[case.mode], self.directory / "out")
         log = self.directory / "run.log"
         command = self._command(out, case.mode, master)
         with log.open("wb") as told:
@@ -226,12 +216,6 @@ def files(out: Path) -> Files:
     return {name: digest for name, digest in snapshot(out).items() if not name.startswith("_")}
 
 
-def differences(found: Files, wanted: Files) -> str:
-    lacking, more = wanted.keys() - found.keys(), found.keys() - wanted.keys()
-    other = sum(found[name] != wanted[name] for name in found.keys() & wanted.keys())
-    return f"{len(lacking)} files lack, {len(more)} are too many, {other} differ"
-
-
 @contextlib.contextmanager
 def masters(directory: Path, wanted: Sequence[Case]) -> Iterator[Callable[[Case], tuple[str, Path | None]]]:
     """Which master a case runs on, and the folder of its cluster; executors need a cluster, which is started once."""
@@ -245,37 +229,20 @@ def masters(directory: Path, wanted: Sequence[Case]) -> Iterator[Callable[[Case]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sample", type=int)
-    parser.add_argument("--seed", type=int, default=1)
-    for name, legal in (("victim", VICTIMS), ("point", tuple(POINTS)), ("signal", SIGNALS), ("mode", MODES)):
-        parser.add_argument(f"--{name}", choices=legal)
-    given = parser.parse_args()
-    wanted = [
-        case
-        for case in cases()
-        if all(getattr(given, name) in (None, getattr(case, name)) for name in ("victim", "point", "signal", "mode"))
-    ]
-    if given.sample is not None:
-        wanted = random.Random(given.seed).sample(wanted, min(given.sample, len(wanted)))
+    given = parser_of(__doc__, victim=VICTIMS, point=POINTS, signal=SIGNALS, mode=MODES).parse_args()
+    wanted = select_cases(cases(), given, "victim", "point", "signal", "mode")
     for ignored in (signal.SIGINT, signal.SIGHUP):  # what is started in the background may ignore them
         signal.signal(ignored, signal.SIG_DFL)
     directory = Path(tempfile.mkdtemp(prefix="ggfmt-kills-"))
-    results: Counter[str] = Counter()
     matrix = Matrix(directory)
+
+    def keep(number: int) -> None:
+        fresh_copy(directory / "out", directory / f"wrong-{number}")
+        shutil.copy(directory / "run.log", directory / f"wrong-{number}.log")
+
     with masters(directory, wanted) as master_of:
-        for number, case in enumerate(wanted, 1):
-            try:
-                result = matrix.try_case(case, *master_of(case))
-            except AssertionError as error:
-                result = "WRONG"
-                print(f"{case}: {error}", file=sys.stderr)
-                shutil.copytree(directory / "out", directory / f"wrong-{number}", dirs_exist_ok=True)
-                shutil.copy(directory / "run.log", directory / f"wrong-{number}.log")
-            results[result] += 1
-            print(f"{number}/{len(wanted)} {case}: {result}", flush=True)
-    print(", ".join(f"{result}: {count}" for result, count in sorted(results.items())))
-    if results["WRONG"]:
+        wrong = count_wrong([(case, partial(matrix.try_case, case, *master_of(case))) for case in wanted], keep=keep)
+    if wrong:
         print(f"what went wrong is in {directory}", file=sys.stderr)
         return 1
     shutil.rmtree(directory)

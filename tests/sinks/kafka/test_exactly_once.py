@@ -222,12 +222,16 @@ def test_all_or_nothing_in_one_transaction(kafka_broker: KafkaBroker, tmp_path: 
 def test_a_rate(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
     changes = Changes(tmp_path, 12_000, 500)
     options = ["--create-topics", "3", "--job", changes.schema, "--rate", "500"]
+    start = time.monotonic()
     process = changes.start(kafka_broker.address, *options)
-    time.sleep(14)  # a transaction takes ten seconds
+    while not Found(kafka_broker.brokers, changes.topics).count:  # a transaction takes ten seconds
+        assert time.monotonic() - start < 60
+        time.sleep(0.5)
     process.kill()
     ended(process)
     sent = Found(kafka_broker.brokers, changes.topics).count
     assert 4_000 < sent <= 6_000
+    assert time.monotonic() - start > sent / 500 - 1
     start = time.monotonic()
     assert changes.run(kafka_broker.address, *options) == (0, "")
     assert (changes.count - sent) / 500 - 1 < time.monotonic() - start < (changes.count - sent) / 500 + 10
