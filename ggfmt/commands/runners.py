@@ -6,14 +6,15 @@ import logging
 import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from ggfmt.commands.arguments import Properties, pairs
 from ggfmt.commands.defaults import default_master
 from ggfmt.cores import available_cores
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
+from ggfmt.lazy import lazy_regex
 
 if TYPE_CHECKING:
     from ggfmt.reading.runner import InProcess, Runner
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 STREAM = "-"
 log = logging.getLogger("ggfmt")
 
-_NONE = re.compile(r"none(?:\[\s*([0-9]+|\*)\s*\])?")
+_NONE = lazy_regex(r"none(?:\[\s*([0-9]+|\*)\s*\])?")
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import unquote
 
@@ -25,8 +23,10 @@ from ggfmt.comparison.database import Database
 from ggfmt.comparison.files import AvroFile, ending_of, reading
 from ggfmt.comparison.sql_database import SqlDatabase, is_sql_database
 from ggfmt.database import is_database
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.java.text import visible
+from ggfmt.lazy import lazy_regex
 from ggfmt.location import Location
 from ggfmt.reading.files import COMPRESSIONS, InputFile, not_found, open_input, unreadable
 from ggfmt.rowfiles.csv_files import CsvFile
@@ -45,8 +45,8 @@ _KINDS: dict[str, type[RowFile]] = {
 _MARKS: dict[bytes, type[RowFile]] = {b"PAR1": ParquetFile, b"ORC": OrcFile, b"Obj\1": AvroFile, b"{": JsonFile}
 _NO_ROWS = ("sql", "md", "md5", "sha1", "sha256", "sha512")  # next to rows: definitions, notes, checksums
 _HEAD_BYTES = 4
-_PART = re.compile(r"part[-_.].*|[0-9_]+")  # names of files that are parts of one table
-_NUMBER = re.compile(r"[0-9]+$")
+_PART = lazy_regex(r"part[-_.].*|[0-9_]+")  # names of files that are parts of one table
+_NUMBER = lazy_regex(r"[0-9]+$")
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 

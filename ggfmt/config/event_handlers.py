@@ -8,10 +8,10 @@ Data 12.3.2.1, 5.2 to 5.7, and the pages of later releases).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 
 from ggfmt.config.properties import Entry
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.options.spec import Options
 from ggfmt.options.templates import NameTemplate
 

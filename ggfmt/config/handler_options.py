@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ggfmt.config.event_handlers import EventHandlerConfig, Work
 from ggfmt.config.properties import Entry
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.goldengate.options import CODECS
 from ggfmt.java.text import trim

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from typing import Any, TypeVar
 
 from ggfmt.config.event_handlers import Work
 from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerOptions, KafkaOptions, RunOptions
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.formats import FORMATS
 from ggfmt.formats.goldengate.container_files import OrcOptions, ParquetOptions
 from ggfmt.formats.goldengate.metacolumns import Template

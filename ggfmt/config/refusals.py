@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import posixpath
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -17,11 +16,12 @@ from ggfmt.formats.goldengate.metacolumns import variables_of
 from ggfmt.java.charsets import byte_order_mark, native_charset
 from ggfmt.java.date_format import date_mask
 from ggfmt.java.text import InvalidValueError, visible
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.table import TableDef
 from ggfmt.options.spec import Options
 from ggfmt.options.value_types import NATIVE, SchemaDirectory
 
-SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+SCHEME = lazy_regex(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 # The codes of these findings that are not codes of handler files.

@@ -11,20 +11,21 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.definitions import schemas, sql
 from ggfmt.definitions.source import DefinitionFile, is_charset
 from ggfmt.definitions.unknown_types import warn_of_unknown_types
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, MissingFileError, Span
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 __all__ = ["load_definitions", "read_definitions"]
 
 SUFFIXES = (".def", ".sql", ".avsc", ".schema.json")
-VERSION = re.compile(
+VERSION = lazy_regex(
     r"_[0-9]{4}-[0-9]{2}-[0-9]{2}_[0-9]{2}-[0-9]{2}-[0-9]{2}\.[0-9]{3}\."
 )  # copies of `versionSchemas`
 KNOWN_FILES = (
@@ -55,20 +56,20 @@ _DEFGEN, _SQL, _AVRO, _JSON, _HEADER = range(5)  # kinds of files, the most deta
 # Oracle's DATE is a DATE although it has a time of day. For other databases the parts of the value decide: up to the
 # day a DATE, from the hour on a TIME, else a TIMESTAMP.
 
-DEFGEN_MARK = re.compile(
+DEFGEN_MARK = lazy_regex(
     r"^(?:\*\+- Defgen version\b|\* *Field descriptions\b|Definition for table\s)", re.MULTILINE | re.IGNORECASE
 )
-ENCODING = re.compile(r"\*\+- *Defgen version[^,\r\n]*, *Encoding +([^\s,]+)", re.IGNORECASE)
-FIELD_LIST = re.compile(r"\*\s*Field descriptions\b", re.IGNORECASE)
-FIELD = re.compile(r"\*\s*([0-9]{1,3})\s+(\S.*)")
-TABLE = re.compile(r"Definition for table\s+(\S.*)", re.IGNORECASE)
-TABLE_NAME_PART = re.compile(r'"((?:[^"]|"")*)"')
-END = re.compile(r"End of definition", re.IGNORECASE)
-PROPERTY = re.compile(r"([A-Za-z][A-Za-z ]*):(?:\s+(.*))?")
-WORD = re.compile(r"\S+", re.ASCII)
-ENTRY_FIELD = re.compile(r'"(?:[^"]|"")*"|\S+', re.ASCII)
-NUMBER = re.compile(r"-?[0-9]{1,9}")
-HEADER_NAME = re.compile(r"[^\W\d][\w$# ]*")
+ENCODING = lazy_regex(r"\*\+- *Defgen version[^,\r\n]*, *Encoding +([^\s,]+)", re.IGNORECASE)
+FIELD_LIST = lazy_regex(r"\*\s*Field descriptions\b", re.IGNORECASE)
+FIELD = lazy_regex(r"\*\s*([0-9]{1,3})\s+(\S.*)")
+TABLE = lazy_regex(r"Definition for table\s+(\S.*)", re.IGNORECASE)
+TABLE_NAME_PART = lazy_regex(r'"((?:[^"]|"")*)"')
+END = lazy_regex(r"End of definition", re.IGNORECASE)
+PROPERTY = lazy_regex(r"([A-Za-z][A-Za-z ]*):(?:\s+(.*))?")
+WORD = lazy_regex(r"\S+", re.ASCII)
+ENTRY_FIELD = lazy_regex(r'"(?:[^"]|"")*"|\S+', re.ASCII)
+NUMBER = lazy_regex(r"-?[0-9]{1,9}")
+HEADER_NAME = lazy_regex(r"[^\W\d][\w$# ]*")
 BLANKS = " \t\v\f"
 
 REQUIRED = ("Name", "Data Type", "External Length", "Scale", "Key Column")

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import codecs
-import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.java.text import visible
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.table import Column, TableDef, split_name
 
 BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 NOT_CHARSETS = {"idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape"}  # Python's, not a file's
-LINE_END = re.compile(r"\r\n|\r|\n")
+LINE_END = lazy_regex(r"\r\n|\r|\n")
 
 
 def is_charset(name: str) -> bool:

@@ -16,10 +16,11 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.codes import CODES, Severity
+from ggfmt.lazy import lazy_regex
 
 # The exit codes of all commands, by number; the documents generate their table from here.
 
@@ -245,7 +246,7 @@ def list_names(names: Iterable[str]) -> str:
 
 # The second form is a password with a slash in it, which a URI should not have but that of an object store may. With
 # only one slash before it, it is not a URI, but was meant as one.
-_CREDENTIALS = re.compile(r"(?<=:/)(/[^/@\s]+|/?[^/@:\s]+:(?!\d+(?:/|$))[^@\s]+)@")
+_CREDENTIALS = lazy_regex(r"(?<=:/)(/[^/@\s]+|/?[^/@:\s]+:(?!\d+(?:/|$))[^@\s]+)@")
 
 
 _CONTAINERS = ("abfs:/", "abfss:/", "wasb:/", "wasbs:/")  # before the `@` is a container of Azure
@@ -256,17 +257,17 @@ _WORDS = (
     r"(?:passw(?:or)?d|pwd|passphrase|secret|credential|token|jaas|keystore[._-]key|key[._-]pem"
     r"|(?:access|account|api|private|encryption)[._-]?key)"
 )
-_SECRET_KEY = re.compile(_WORDS, re.IGNORECASE)
-_NO_SECRET = re.compile(r"include(?:gg)?tokens?$", re.IGNORECASE)
+_SECRET_KEY = lazy_regex(_WORDS, re.IGNORECASE)
+_NO_SECRET = lazy_regex(r"include(?:gg)?tokens?$", re.IGNORECASE)
 # `jdbc:oracle:thin:user/password@host`, which is not a URI.
-_ORACLE = re.compile(r"(?<=jdbc:oracle:)(thin:|oci8?:)[^\s/@]*/(?:\"[^\"]*\"|[^\s@])+@", re.IGNORECASE)
+_ORACLE = lazy_regex(r"(?<=jdbc:oracle:)(thin:|oci8?:)[^\s/@]*/(?:\"[^\"]*\"|[^\s@])+@", re.IGNORECASE)
 # `password=x`, `"password": "x"`, and the signature of a link that Azure signed.
-_ASSIGNED = re.compile(
+_ASSIGNED = lazy_regex(
     rf"((?:{_WORDS}[\w.-]{{0,80}}|(?<=[?&])sig)(?:[\"']?\s*=\s*|[\"']\s*:\s*))"
     r"(\"[^\"]*\"?|'[^']*'?|[^\s&;,\"'`)]+)",
     re.IGNORECASE,
 )
-_HARMLESS = re.compile(r"[\"']?(?:true|false|\*\*\*|\$\{[^}]*\}|[A-Z_]+)?[\"']?")
+_HARMLESS = lazy_regex(r"[\"']?(?:true|false|\*\*\*|\$\{[^}]*\}|[A-Z_]+)?[\"']?")
 
 
 def names_secret(key: str) -> bool:

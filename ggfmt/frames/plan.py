@@ -6,11 +6,11 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
 
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, list_names, suggestion
 from ggfmt.formats import FORMATS

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, without_credentials
+from ggfmt.lazy import lazy_regex
 
 SCHEME = "kafka"
-_ADDRESS = re.compile(r"kafka://([^/?]*)/?([^?]*)(?:\?(.*))?", re.IGNORECASE | re.DOTALL)
-_BROKER = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
+_ADDRESS = lazy_regex(r"kafka://([^/?]*)/?([^?]*)(?:\?(.*))?", re.IGNORECASE | re.DOTALL)
+_BROKER = lazy_regex(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
 _PORT = 9092
 
 

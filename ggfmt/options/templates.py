@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import did_you_mean, list_names, suggestion
 from ggfmt.java.date_format import DateFormat, parse_date_format
 from ggfmt.java.text import InvalidValueError, UnsupportedValueError, trim, visible
+from ggfmt.lazy import lazy_regex
 from ggfmt.options.value_types import ValueType, unwrap_cdata
 
 if TYPE_CHECKING:
@@ -294,8 +295,8 @@ def escape_data(text: str) -> str:
 
 
 _DEFAULT_MASK = "yyyy-MM-dd_HH-mm-ss.SSS"
-_ENDING = re.compile(r"\.(?=[0-9]*[A-Za-z])[A-Za-z0-9]{1,20}$")
-_ROOTED = re.compile(r"[/\\]|[A-Za-z]:|[A-Za-z][A-Za-z0-9+.-]*://")
+_ENDING = lazy_regex(r"\.(?=[0-9]*[A-Za-z])[A-Za-z0-9]{1,20}$")
+_ROOTED = lazy_regex(r"[/\\]|[A-Za-z]:|[A-Za-z][A-Za-z0-9+.-]*://")
 
 # Keywords of a single operation, in templates for messages; a file contains many operations.
 OF_AN_OPERATION = ("primaryKeys", "position", "opType", "opTimestamp", "xid", "csn", "token", "null")
@@ -375,7 +376,7 @@ def parse_pieces(text: str) -> tuple[Piece, ...]:
 
 def _keyword(text: str, start: int) -> tuple[Piece, int]:
     """Return the keyword that starts with the `${` at `start`, and the place after it."""
-    match = re.compile(r"[^\[\]{}$]*").match(text, start + 2)
+    match = lazy_regex(r"[^\[\]{}$]*").match(text, start + 2)
     assert match is not None
     at, arguments = match.end(), []
     while text[at : at + 1] == "[":
@@ -436,7 +437,7 @@ def meant_keyword(word: str, keywords: Collection[str], others: Mapping[str, str
 
 
 # Keywords without their `${` and `}`, as in shells and other templates.
-_OTHER_MARKS = re.compile(
+_OTHER_MARKS = lazy_regex(
     r"\$(?:\(\s*([\w-]+)\s*[)\[]|\[\s*([\w-]+)\s*\]|([A-Za-z]\w*))|(?<!\$)[%#@]?\{\s*([\w-]+)\s*[}\[]"
     r"|<\s*([\w-]+)\s*>|%([A-Za-z]\w*)%"
 )

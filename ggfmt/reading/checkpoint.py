@@ -15,7 +15,6 @@ import os
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import msgspec
@@ -26,6 +25,7 @@ from ggfmt.commit.journal import damaged, read_document
 from ggfmt.commit.names import METADATA_DIRECTORY, counted
 from ggfmt.commit.records import MANIFEST, as_bytes, run_file
 from ggfmt.commit.store import FAILURES
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, without_credentials
 from ggfmt.java.text import visible
 from ggfmt.kafka.address import is_kafka

@@ -9,14 +9,14 @@ Size and checksum of a compressed file are kept as stored, too.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
 from ggfmt.commit.store import FAILURES
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.avro.containers import MAGIC, find_first_block
+from ggfmt.lazy import lazy_regex
 from ggfmt.reading.files import InputFile, open_input, read_ends, unreadable
 
 END_BYTES = 64 << 10  # at each end of a file, for its checksum
@@ -24,7 +24,7 @@ MAX_HEAD_BYTES = 4 << 20  # in which the first line end is looked for
 DIGEST_DIGITS = 10  # of one line
 _DENSE_LINES = 32  # each has a digest
 _BLOCK_BYTES = 1 << 20
-_WORD = re.compile(rb"[0-9A-Za-z\x80-\xff]")
+_WORD = lazy_regex(rb"[0-9A-Za-z\x80-\xff]")
 # GoldenGate begins each JSON file with such records: equal ones do not show that operations are equal.
 _METADATA = b'"OBJECT_METADATA"'
 

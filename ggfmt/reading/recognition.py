@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, suggestion
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Context, WriterSettings
@@ -17,6 +17,7 @@ from ggfmt.formats.json.cut import RecordBoundaries
 from ggfmt.formats.json.dumps import plain_head
 from ggfmt.formats.json.files import UnsupportedMessages, find_layout, record_spans, unread
 from ggfmt.java.text import InvalidValueError, visible
+from ggfmt.lazy import lazy_regex
 from ggfmt.location import retried
 from ggfmt.options.value_types import OpKey
 from ggfmt.reading.files import InputFile, open_input, unreadable_stops
@@ -44,7 +45,7 @@ _AGAIN = "add `%s` to the file name"
 # The header record of a trail begins with `F`, and in it the first token of the first group has a signature, as dumps
 # of headers by Logdump show it: http://oracle-help.com/goldengate/logdump-utility-in-golden-gate/.
 _STARTS = tuple(
-    (re.compile(start, re.DOTALL), UnsupportedMessages(what, help))
+    (lazy_regex(start, re.DOTALL), UnsupportedMessages(what, help))
     for start, what, help in (
         (rb".{0,56}GG\r\nTL\n\r", "a GoldenGate trail file", _TRAIL),
         (rb"PK(?:\x03\x04|\x05\x06|\x07\x08)(?=.*\[Content_Types\]\.xml)(?=.*xl/)", "an Excel workbook", _EXPORT),

@@ -13,9 +13,9 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.codes import BAD_RECORDS
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError, suggestion
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings

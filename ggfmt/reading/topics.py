@@ -15,7 +15,6 @@ from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from enum import Enum
 from fnmatch import fnmatchcase
@@ -28,6 +27,7 @@ from msgspec import Raw
 
 from ggfmt.commit.names import counted
 from ggfmt.config.kafka_producer import client_of
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, list_names, suggestion
 from ggfmt.formats.api.reading import Chunk
 from ggfmt.formats.avro.confluent import HEAD_BYTES
@@ -38,6 +38,7 @@ from ggfmt.kafka.address import KafkaAddress, is_kafka, parse_address
 from ggfmt.kafka.cluster import topic_ids
 from ggfmt.kafka.consume import Cluster, Mark, Partition, lost_messages
 from ggfmt.kafka.jobs import STATE_TOPIC
+from ggfmt.lazy import lazy_regex
 from ggfmt.reading.files import InputFile
 from ggfmt.reading.recognition import reader_of
 from ggfmt.reading.standard_input import ARGUMENT as STANDARD_INPUT
@@ -345,7 +346,7 @@ class _Kind:
 _decode_lines = msgspec.json.Decoder(Raw).decode_lines
 _decode = msgspec.json.Decoder(Raw).decode
 _encode_lines = msgspec.json.Encoder().encode_lines
-_CONTROL = re.compile(rb"[\0\x02-\x08\x0e-\x1a\x1c-\x1f]")  # none of a text; \x01 divides fields
+_CONTROL = lazy_regex(rb"[\0\x02-\x08\x0e-\x1a\x1c-\x1f]")  # none of a text; \x01 divides fields
 _HEAD_BYTES = 4096
 _OBJECT_OR_ARRAY = frozenset(b"{[")
 

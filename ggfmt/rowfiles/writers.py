@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
 import fastavro
@@ -33,6 +32,7 @@ from ggfmt.columnar.pieces import (
 )
 from ggfmt.columnar.typed import as_text, iso_texts, json_pieces
 from ggfmt.commit.hashing import HashingStream
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.location import Location
 from ggfmt.rowfiles.files import SPARK_TYPE, TEXT

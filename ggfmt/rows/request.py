@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.engine import RunRequest
 from ggfmt.rows.query import RowQuery
 from ggfmt.rows.tables import Types

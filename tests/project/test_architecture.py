@@ -60,6 +60,9 @@ LAYERS["commands"] = LAYERS["comparison"] | {"comparison", "frames", "spark", "r
 LAYERS["cli"] = LAYERS["render"] | {"render", "commands", "spark", "logs", "out_of_memory"}
 LAYERS["__main__"] = {"cli", "out_of_memory", "signals", "unused_modules"}
 LAYERS["ggfmt"] = {"cli", "commands", "comparison", "diagnostics", "frames", "rows", "sinks", "version"}
+for layers in LAYERS.values():
+    layers |= {"dataclasses", "lazy"}
+LAYERS |= {"dataclasses": set(), "lazy": set()}
 
 # The packages of `formats` that several systems share, from the lowest; all others are systems. What a package below
 # `goldengate` shares with its neighbors is beside them.

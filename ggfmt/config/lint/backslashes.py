@@ -14,19 +14,20 @@ from ggfmt.config.lint.java_text import Part, value_parts
 from ggfmt.config.properties import Entry
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.java.text import visible
+from ggfmt.lazy import lazy_regex
 
-_ESCAPE = re.compile(r"\\(.)")
+_ESCAPE = lazy_regex(r"\\(.)")
 _ESCAPED = "tnrfu"
 _HARMLESS = " \t:=#!\\"
 
-_REGEX_KEY = re.compile(r".*(?:regex[0-9]*|replacestring[0-9]*)", re.IGNORECASE | re.DOTALL)
-_REGEX = re.compile(r"\$\{\s*regex\s*\[", re.IGNORECASE)
+_REGEX_KEY = lazy_regex(r".*(?:regex[0-9]*|replacestring[0-9]*)", re.IGNORECASE | re.DOTALL)
+_REGEX = lazy_regex(r"\$\{\s*regex\s*\[", re.IGNORECASE)
 _OF_REGEX = set(".[]{}()*+?^$|")
 
-_HOST = re.compile(r"\\\\(?=[\w.-]+\\[^\W\\])")
-_WINDOWS = re.compile(r"(?:^|(?<=[\s;,=\"]))(?:[A-Za-z]\\?:|\.{1,2})\\(?=[\w$.])")
-_REST = re.compile(r"[\w$.-]*")  # of a name in a path
-_PATH_KEY = re.compile(
+_HOST = lazy_regex(r"\\\\(?=[\w.-]+\\[^\W\\])")
+_WINDOWS = lazy_regex(r"(?:^|(?<=[\s;,=\"]))(?:[A-Za-z]\\?:|\.{1,2})\\(?=[\w$.])")
+_REST = lazy_regex(r"[\w$.-]*")  # of a name in a path
+_PATH_KEY = lazy_regex(
     r".*(?:directory|dir|path|file|location|(?:path|filename|filerename)mappingtemplate)", re.IGNORECASE | re.DOTALL
 )
 

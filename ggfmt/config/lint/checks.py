@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations, product
 from typing import Any
@@ -20,6 +19,7 @@ from ggfmt.config.lint.type_checks import check_file_writer, check_message_templ
 from ggfmt.config.properties import Entry
 from ggfmt.config.property_table import FILE_TYPES
 from ggfmt.config.refusals import SCHEME
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, listing
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.goldengate.options import DELETE_INSERT, PK_UPDATE_HANDLING

@@ -12,12 +12,13 @@ from ggfmt.config.property_table import EVENT_HANDLER_TYPES, FORMAT_OWNERS, HAND
 from ggfmt.config.replacements import is_replacement
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.java.text import visible
+from ggfmt.lazy import lazy_regex
 from ggfmt.options.value_types import Pairs, Path, TableKeys, Text, Unknown, ValueType
 
 MARK = "GG143"  # the code of a byte order mark, which a fix removes
 
-_MATTERS = re.compile(r"gg\.(?:handler|eventhandler|schemareplace|contentreplace|transform)|ggfmt\.", re.IGNORECASE)
-_WIDE = re.compile(r"[^\x00-\x7f](?:.*[^\x00-\x7f])?")
+_MATTERS = lazy_regex(r"gg\.(?:handler|eventhandler|schemareplace|contentreplace|transform)|ggfmt\.", re.IGNORECASE)
+_WIDE = lazy_regex(r"[^\x00-\x7f](?:.*[^\x00-\x7f])?")
 _MAX_SHOWN = 20
 
 
@@ -47,9 +48,9 @@ def _class(*ascii: str) -> str:
     return f"[{re.escape(''.join(chr(code) for code, plain in _ALIKE.items() if plain in ascii or not ascii))}]"
 
 
-_LOOK_ALIKES = re.compile(f"{_class()}(?:.*{_class()})?")
+_LOOK_ALIKES = lazy_regex(f"{_class()}(?:.*{_class()})?")
 # A key up to the look-alike of a separator, behind which the value starts.
-_KEY = re.compile(f"{_class(' ')}*(?:(?!{_class(' ', '=', ':')}).)+{_class(' ', '=', ':')}*")
+_KEY = lazy_regex(f"{_class(' ')}*(?:(?!{_class(' ', '=', ':')}).)+{_class(' ', '=', ':')}*")
 
 
 def check_mark(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
@@ -120,7 +121,7 @@ def check_characters(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
 
 _WORDS = ("type", "mode", "format", "formatter", "eventhandler", "target.format")
 _WORD_KEYS = ("gg.handlerlist", "gg.eventhandlerlist", "gg.target", "jvm.bootoptions", "javawriter.bootoptions")
-_NAME = re.compile(r"(?:gg\.(?:event)?handler\.[^.]+\.(?:format(?:ter)?\.)?|ggfmt\.)(.+)", re.DOTALL | re.IGNORECASE)
+_NAME = lazy_regex(r"(?:gg\.(?:event)?handler\.[^.]+\.(?:format(?:ter)?\.)?|ggfmt\.)(.+)", re.DOTALL | re.IGNORECASE)
 
 
 def _is_text(key: str) -> bool | None:

@@ -18,6 +18,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, list_na
 from ggfmt.formats.goldengate.options import OpKeyOptions
 from ggfmt.java.date_format import meant_mask
 from ggfmt.java.text import InvalidValueError, trim, visible
+from ggfmt.lazy import lazy_regex
 from ggfmt.options.message_templates import MessageTemplate, of_one_operation, read_message_template
 from ggfmt.options.spec import Need, OptionSpec
 from ggfmt.options.templates import Count, Timestamp
@@ -205,7 +206,7 @@ def _word(entry: Entry) -> Iterator[Diagnostic]:
         yield replace(illegal_value(entry, error), level=Severity.WARNING)
 
 
-_JAR = re.compile(r"\*\.jar(?=[:;,]|$)")
+_JAR = lazy_regex(r"\*\.jar(?=[:;,]|$)")
 
 
 def check_process(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
@@ -222,7 +223,7 @@ def check_process(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
             yield Diagnostic("GG142", message, part_span(entry, match[0]), "write `*`")
 
 
-_MASK = re.compile(r"\$\{\s*currentTimestamp\s*\[([^]\[]*)\]", re.IGNORECASE)
+_MASK = lazy_regex(r"\$\{\s*currentTimestamp\s*\[([^]\[]*)\]", re.IGNORECASE)
 
 
 def check_masks(entries: Iterable[Entry]) -> Iterator[Diagnostic]:

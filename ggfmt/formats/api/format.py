@@ -9,11 +9,11 @@ the ids of formats.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.formats.api.losses import Loss
 from ggfmt.formats.api.names import NameProblem, Records, name_problem
 from ggfmt.model.table import TableDef

@@ -16,13 +16,12 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-
+from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
 from ggfmt.java.text import InvalidValueError
+from ggfmt.lazy import lazy_regex
 from ggfmt.options.spec import choice, option, switch
 from ggfmt.options.value_types import Delimiter, TableKeys, Text
 
@@ -39,7 +38,7 @@ DELIMITERS = ",;\t|\x01"
 _DAY = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}"
 VALUE = rf"[+-]?\.?\d[\d.,_]*(?:[eE][+-]?\d+)?|(?:{_DAY})(?:[T :].*)?|\d{{1,2}}:\d\d(?::.*)?"
 
-_WORD = re.compile(r"[A-Za-z0-9_\\<>()-]*")
+_WORD = lazy_regex(r"[A-Za-z0-9_\\<>()-]*")
 
 
 class TableColumns(TableKeys):

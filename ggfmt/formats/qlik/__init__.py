@@ -20,12 +20,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.api.names import column_names
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.table import Kind
 from ggfmt.options.spec import choice, option
 from ggfmt.options.value_types import Text
@@ -61,7 +62,7 @@ class QlikAvroOptions(QlikOptions):
 # The headers that are tokens, besides the one of `changeSequence` and `streamPosition` that is no position.
 TOKENS = ("transactionId", "transactionEventCounter", "transactionLastEvent", "externalSchemaId")
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_NAME = lazy_regex(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
 def is_name(text: str) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.options.value_types import ForeignCommits, Keys, TableErrors
 
 if TYPE_CHECKING:

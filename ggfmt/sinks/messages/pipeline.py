@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -21,6 +20,7 @@ from ggfmt.config.event_handlers import EventHandlerConfig
 from ggfmt.config.handler_options import REJECT, WRITE, HandlerConfig, RunOptions
 from ggfmt.config.lint.releases import ReleaseFinding
 from ggfmt.config.refusals import mask_refusals, variables, with_charset
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context, Projection

@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -15,6 +14,7 @@ from ggfmt import engine, signals
 from ggfmt.commit.commit import CommitPart, write_errors_stop
 from ggfmt.commit.directory import OutputDirectory
 from ggfmt.commit.journal import staging_of
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import CommittedWithErrors, Diagnostic, Span, UsageError
 from ggfmt.engine import Run, Sink
 from ggfmt.java.text import visible

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from ggfmt.commit.commit import opened, write_error
 from ggfmt.commit.journal import is_below
@@ -12,6 +11,7 @@ from ggfmt.commit.names import METADATA_DIRECTORY
 from ggfmt.config.handler_options import HandlerConfig, RunOptions, absolute_paths
 from ggfmt.config.lint.releases import ReleaseFinding
 from ggfmt.config.refusals import layout_refusals
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span, UsageError
 from ggfmt.engine import RunRequest
 from ggfmt.kafka.request import KafkaRequest

@@ -10,7 +10,6 @@ import io
 from abc import abstractmethod
 from array import array
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any, BinaryIO, ClassVar
 
 import fastavro
@@ -18,6 +17,7 @@ import pyarrow as pa
 from fastavro.types import Schema as FastSchema
 
 from ggfmt.columnar.columns import int64s
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api import reading
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings

@@ -11,13 +11,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.reading import UnknownTable
