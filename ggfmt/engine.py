@@ -23,7 +23,7 @@ from ggfmt.commit.store import FAILURES
 from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, Span
 from ggfmt.java.text import visible
-from ggfmt.kafka.address import is_kafka
+from ggfmt.kafka import is_kafka
 from ggfmt.location import Location, reason, remedy
 from ggfmt.reading.checkpoint import Checkpoint, OutputTarget, open_checkpoint, warn_rejected_files_are_done
 from ggfmt.reading.files import InputFile, check_inputs_unchanged

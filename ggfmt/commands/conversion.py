@@ -223,7 +223,7 @@ def run_conversion(request: ConvertRequest) -> Result:
 def _kafka(request: ConvertRequest, target: str | None, configuration: Configuration) -> KafkaRequest | None:
     """Return what a run to Kafka is asked to do; None for another output. Raises: UsageError GG571, GG577, and as of
     `client_settings`."""
-    from ggfmt.kafka.address import is_kafka, parse_cluster
+    from ggfmt.kafka import is_kafka
 
     if target is None or not is_kafka(target):
         given = {
@@ -237,6 +237,7 @@ def _kafka(request: ConvertRequest, target: str | None, configuration: Configura
             raise UsageError(Diagnostic("GG577", message, help=f"leave out `{option}`, or give `-o kafka://BROKER`"))
         return None
     from ggfmt.config.kafka_producer import producer_properties
+    from ggfmt.kafka.address import parse_cluster
     from ggfmt.kafka.properties import client_settings
     from ggfmt.kafka.request import KafkaRequest
 

@@ -3,22 +3,80 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ggfmt.commands.arguments import Properties, pairs
-from ggfmt.commands.defaults import default_master
+from ggfmt.config.settings_file import FILE_NAME, OF_LINTER, OF_RUNS, parse_toml
 from ggfmt.cores import available_cores
 from ggfmt.dataclasses import dataclass, replace
-from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, list_names, suggestion
 from ggfmt.lazy import lazy_regex
 
 if TYPE_CHECKING:
     from ggfmt.reading.runner import InProcess, Runner
     from ggfmt.reading.topics import TopicSettings
+
+# Defaults of a user or a directory, in place of those of ggfmt: the environment, and files named `ggfmt.toml`.
+
+MASTER_VARIABLE = "GGFMT_MASTER"
+
+
+@dataclass(frozen=True)
+class Default:
+    value: str
+    origin: str
+
+
+def default_master(environment: Mapping[str, str] = os.environ) -> Default | None:
+    """Return the master of GGFMT_MASTER, or of a `ggfmt.toml`, here or of the user; UsageError GG525 for a bad one."""
+    named = environment.get(MASTER_VARIABLE)
+    if named:
+        return Default(named, MASTER_VARIABLE)
+    for path in (Path(FILE_NAME), _of_user(environment)):
+        if path is None:
+            continue
+        try:
+            text = path.read_text("utf-8")
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError) as error:
+            raise UsageError(_finding(path, f"it cannot be read: {error}")) from None
+        master = _parsed(path, text).get("master")
+        if master is not None:
+            return Default(master, f"{path}")
+    return None
+
+
+def _of_user(environment: Mapping[str, str]) -> Path | None:
+    home = environment.get("XDG_CONFIG_HOME")
+    try:
+        return (Path(home) if home else Path.home() / ".config") / "ggfmt" / FILE_NAME
+    except RuntimeError:
+        return None
+
+
+def _parsed(path: Path, text: str) -> dict[str, str]:
+    every = parse_toml(text, str(path), "GG525")
+    found: dict[str, str] = {key: value for key, value in every.items() if key not in OF_LINTER}
+    for key, value in found.items():
+        if key not in OF_RUNS:
+            known = (*OF_RUNS, *OF_LINTER)
+            help = suggestion(key, known) or f"it may have {list_names(known)}"
+            raise UsageError(_finding(path, f"`{key}` is unknown", help))
+        if not isinstance(value, str) or not value:
+            raise UsageError(_finding(path, f"`{key}` is not a text", f'write it as `{key} = "none"`'))
+    return found
+
+
+def _finding(path: Path, message: str, help: str | None = None) -> Diagnostic:
+    return Diagnostic("GG525", message, Span(file=str(path)), help)
+
 
 STREAM = "-"
 log = logging.getLogger("ggfmt")

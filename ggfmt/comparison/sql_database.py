@@ -24,8 +24,16 @@ from ggfmt.comparison.sql_values import JSON_TEXTS, Reading, mysql_reading, read
 from ggfmt.comparison.values import storage_type
 from ggfmt.database.postgresql import READ_HELP, DatabaseConnection, shown_url
 from ggfmt.dataclasses import dataclass
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, names_secret, without_credentials
-from ggfmt.diagnostics.packages import IMPORT_ERRORS, package_error
+from ggfmt.diagnostics.diagnostic import (
+    IMPORT_ERRORS,
+    Abend,
+    Diagnostic,
+    Span,
+    UsageError,
+    names_secret,
+    package_error,
+    without_credentials,
+)
 from ggfmt.lazy import lazy_regex
 from ggfmt.model.table import join_name
 from ggfmt.reading.files import not_found

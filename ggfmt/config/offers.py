@@ -25,9 +25,8 @@ from ggfmt.formats.goldengate import metacolumns
 from ggfmt.java.charsets import charset_names
 from ggfmt.java.text import trim
 from ggfmt.lazy import lazy_regex
-from ggfmt.options.message_templates import MessageTemplate
 from ggfmt.options.spec import OptionSpec
-from ggfmt.options.templates import MEANINGS, PathTemplate
+from ggfmt.options.templates import MEANINGS, MessageTemplate, PathTemplate
 from ggfmt.options.value_types import Bool, Charset, Choice, ValueType
 
 _LINE = lazy_regex(r"[ \t\f]*((?:\\.|[^\\:= \t\f])*)(?:[ \t\f]*[:=]|[ \t\f])?[ \t\f]*", re.DOTALL)

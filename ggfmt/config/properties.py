@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ggfmt.config.foreign_files import find_nearby
 from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import (
     MASK,
@@ -124,6 +123,8 @@ def read_properties(path: str) -> ParsedProperties:
         with open(path, "rb") as stream:
             content = stream.read()
     except (OSError, ValueError) as error:
+        from ggfmt.config.foreign_files import find_nearby
+
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         finding = Diagnostic("GG100", f"the file cannot be read: {reason}", Span(path), find_nearby(path))
         return ParsedProperties((), (finding,), missing=True)

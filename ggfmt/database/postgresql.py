@@ -15,8 +15,16 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from ggfmt.diagnostics.diagnostic import MASK, Abend, Diagnostic, Span, UsageError, without_credentials
-from ggfmt.diagnostics.packages import IMPORT_ERRORS, package_error
+from ggfmt.diagnostics.diagnostic import (
+    IMPORT_ERRORS,
+    MASK,
+    Abend,
+    Diagnostic,
+    Span,
+    UsageError,
+    package_error,
+    without_credentials,
+)
 from ggfmt.lazy import lazy_regex
 from ggfmt.model.sql import Sql, sql
 from ggfmt.model.table import join_name

@@ -12,9 +12,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ggfmt.dataclasses import dataclass, field
-from ggfmt.diagnostics.diagnostic import MASK, Abend, Diagnostic, Span, UsageError, names_secret, without_credentials
-from ggfmt.diagnostics.packages import IMPORT_ERRORS, package_error
-from ggfmt.kafka.address import SCHEME
+from ggfmt.diagnostics.diagnostic import (
+    IMPORT_ERRORS,
+    MASK,
+    Abend,
+    Diagnostic,
+    Span,
+    UsageError,
+    names_secret,
+    package_error,
+    without_credentials,
+)
+from ggfmt.kafka import SCHEME
 from ggfmt.lazy import lazy_regex
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from ggfmt.commit.store import FAILURES
 from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, without_credentials
 from ggfmt.java.text import visible
-from ggfmt.kafka.address import is_kafka
+from ggfmt.kafka import is_kafka
 from ggfmt.location import Location
 from ggfmt.model.selection import ALL_TABLES, TableSelection
 from ggfmt.reading.content import DIGEST_DIGITS, END_BYTES, Content, Ends, digests_at, examine, measure

@@ -15,7 +15,7 @@ from typing import BinaryIO
 from ggfmt.commit.store import FAILURES
 from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.avro.containers import MAGIC, find_first_block
+from ggfmt.formats.avro import MAGIC
 from ggfmt.lazy import lazy_regex
 from ggfmt.reading.files import InputFile, open_input, read_ends, unreadable
 
@@ -170,6 +170,8 @@ def _head(stream: BinaryIO) -> tuple[bytes, bool]:
 
 
 def _limit(head: bytes) -> int:
+    from ggfmt.formats.avro.containers import find_first_block
+
     header = find_first_block(head)
     if header is not None:
         return min(header + END_BYTES, MAX_HEAD_BYTES)
@@ -180,6 +182,8 @@ def _limit(head: bytes) -> int:
 
 
 def _content(stored: Ends, whole: Ends | None, head: bytes, complete: bool) -> Content:
+    from ggfmt.formats.avro.containers import find_first_block
+
     lines, every = _lines(head, complete)
     header = find_first_block(head) or 0
     return Content(

@@ -10,7 +10,7 @@ from typing import TypeVar
 from ggfmt import kernels
 from ggfmt.commit.names import counted
 from ggfmt.dataclasses import dataclass, replace
-from ggfmt.definitions.unknown_types import warn_of_unknown_types
+from ggfmt.definitions.source import warn_of_unknown_types
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings

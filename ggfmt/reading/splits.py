@@ -21,7 +21,6 @@ from ggfmt.model.change import ChangeBatch
 from ggfmt.model.selection import ALL_TABLES, TableSelection
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.reading.files import defect, open_unchanged, read_error
-from ggfmt.reading.masks import masked_events, masked_table
 from ggfmt.reading.recognition import PlannedInput
 
 SPLIT_BYTES = 256 << 20
@@ -57,6 +56,7 @@ class ReadJob:
         """The job with the definitions of what is shown; tasks read by those of the data."""
         if not self.selection.hides:
             return self
+        from ggfmt.reading.masks import masked_table
 
         def masked(tables: Mapping[str, TableDef]) -> dict[str, TableDef]:
             return {name: masked_table(table, self.selection) for name, table in tables.items()}
@@ -298,7 +298,11 @@ class SplitReader:
     def _selected(self, events: Iterator[Event]) -> Iterator[Event]:
         if self._selection:
             events = (event for event in events if self._selects(event))
-        return masked_events(events, self._selection, self._reader.catalog) if self._selection.hides else events
+        if not self._selection.hides:
+            return events
+        from ggfmt.reading.masks import masked_events
+
+        return masked_events(events, self._selection, self._reader.catalog)
 
     def _selects(self, event: Event) -> bool:
         """Return whether the table of an event is selected. A record whose table is unknown, and a statement, is."""

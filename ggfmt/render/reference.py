@@ -31,11 +31,10 @@ from ggfmt.formats.api.format import Format
 from ggfmt.formats.goldengate import metacolumns
 from ggfmt.lazy import lazy_regex
 from ggfmt.options import templates
-from ggfmt.options.message_templates import MessageTemplate
 from ggfmt.options.reference import as_dict, default_words, releases, table_cells
 from ggfmt.options.releases import RELEASES
 from ggfmt.options.spec import Need, OptionSpec
-from ggfmt.options.templates import PathTemplate
+from ggfmt.options.templates import MessageTemplate, PathTemplate
 from ggfmt.options.value_types import Choice, ReleaseChoice, ValueType
 from ggfmt.render.diagnostics import Piece, plain, print_styled
 from ggfmt.render.terminal import write_text

@@ -31,7 +31,7 @@ from ggfmt.columnar.pieces import (
     text_buffer,
 )
 from ggfmt.columnar.typed import as_text, iso_texts, json_pieces
-from ggfmt.commit.hashing import HashingStream
+from ggfmt.commit.store import HashingStream
 from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.location import Location

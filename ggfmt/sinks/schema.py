@@ -38,7 +38,7 @@ from ggfmt.sinks.messages.sink import add_counts
 
 DDL = "ddl"
 # The formats whose schemas are made, with default options, where no handler is configured: of each kind the first.
-DEFAULT_FORMATS = {format.schema_kind: name for name, format in reversed(FORMATS.items()) if format.schema_kind}
+DEFAULT_FORMATS = {format.schema_kind: name for name, format in reversed([*FORMATS.items()]) if format.schema_kind}
 
 
 @dataclass(frozen=True)

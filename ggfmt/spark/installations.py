@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ggfmt.dataclasses import dataclass, field
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
-from ggfmt.diagnostics.packages import package_error
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, package_error
 from ggfmt.lazy import lazy_regex
 
 _CORE = lazy_regex(r"spark-core_[\d.]+-(.+)\.jar")

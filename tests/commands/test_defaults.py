@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from ggfmt.commands import runners
-from ggfmt.commands.defaults import Default, default_master
-from ggfmt.commands.runners import RunnerChoice, WithoutSpark, choose_runner
+from ggfmt.commands.runners import Default, RunnerChoice, WithoutSpark, choose_runner, default_master
 from ggfmt.diagnostics.diagnostic import UsageError
 
 

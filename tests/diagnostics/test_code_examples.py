@@ -27,7 +27,7 @@ from typer.testing import CliRunner
 
 from ggfmt import docs
 from ggfmt.cli import app
-from ggfmt.commands.defaults import Default, default_master
+from ggfmt.commands.runners import Default, default_master
 from ggfmt.config.handlers import read_configuration
 from ggfmt.config.lint.fix import apply_fixes
 from ggfmt.config.lint.reading import lint

@@ -22,13 +22,14 @@ from dialects import lines, read, transactions_of
 from places import ROOT
 from scanners import operations_taken, without_kernels
 
-from ggfmt.formats import FORMATS, SYSTEMS
+from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.records.options import DialectOptions
 from ggfmt.kernels import native
 
 MODULES_OF_FORMAT = ("__init__", "read", "write")
 REGISTRY = "ggfmt/formats/__init__.py"
+ENTRIES = "ENTRIES: dict[str, FormatEntry] = {"
 NAME = "toy_lines"
 LAYERS = "test_a_module_imports_only_from_lower_layers"
 ON_PAGE = "toy_rows"
@@ -90,9 +91,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         file.parent.mkdir(exist_ok=True)
         file.write_text(text, encoding="utf-8")
     registry = (root / REGISTRY).read_text(encoding="utf-8")
-    line = f'"{SYSTEMS[-1]}")'
-    assert registry.count(line) == 1
-    (root / REGISTRY).write_text(registry.replace(line, f'"{SYSTEMS[-1]}", "{NAME}", "{ON_PAGE}")'), encoding="utf-8")
+    page = (ROOT / "ggfmt/docs/contribute/extending.md").read_text(encoding="utf-8")
+    lines = [f"    {line}" for line in re.findall(r'`("toy_\w+": FormatEntry\(.+\),)`', page)]
+    assert len(lines) == 2 and registry.count(ENTRIES) == 1
+    (root / REGISTRY).write_text(registry.replace(ENTRIES, "\n".join((ENTRIES, *lines))), encoding="utf-8")
     (root / "tests/contract" / f"{NAME}.py").write_text(CONTRACT, encoding="utf-8")
     (root / "toy.properties").write_text(HANDLER, encoding="utf-8")
     for name in (NAME, ON_PAGE):
@@ -200,7 +202,7 @@ def toy_rows(monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setitem(sys.modules, module.__name__, module)
     exec(compile(code, "extending.md", "exec"), module.__dict__)
     format = Format(name="toy_rows", doc="", options=DialectOptions, writes=None, reads=module.__name__)
-    monkeypatch.setitem(FORMATS, format.name, format)
+    monkeypatch.setitem(FORMATS._made, format.name, format)
     return format.name
 
 

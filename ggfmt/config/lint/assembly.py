@@ -8,13 +8,14 @@ from typing import Any
 
 from ggfmt.config import property_names
 from ggfmt.config.comments import before_comment
-from ggfmt.config.event_handlers import EventHandlerConfig, Work
 from ggfmt.config.handler_options import (
     DEFAULT_FORMAT,
     OF_FILE_WRITER,
+    EventHandlerConfig,
     HandlerConfig,
     HandlerOptions,
     KafkaOptions,
+    Work,
     is_partitioner,
     partitioner_property,
     read_partitioner,
@@ -33,6 +34,7 @@ from ggfmt.config.property_table import (
     types_having,
 )
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, list_names, listing, suggestion
+from ggfmt.formats import formats_of_handlers
 from ggfmt.formats.api.format import Format
 from ggfmt.java.text import InvalidValueError, is_java_class, trim, visible
 from ggfmt.options.spec import NO_PROPERTIES, Options, OptionSpec, PropertySet
@@ -77,7 +79,7 @@ class HandlerBuilder:
         self.is_custom = _is_class(self.type_text, HANDLER_TYPES)
         of_format = [(key, entry) for key, entry in keyed if key.is_format]
         type_name = self.type.name if self.type is not None else None
-        of_type = [f for f in formats.values() if type_name and f.handler_type == type_name]
+        of_type = [formats[known] for known in formats_of_handlers(type_name or "") if known in formats]
         chosen = {before_comment(entry).lower() for _, entry in of_format}
         self.format_of_type = next((f for f in of_type if f.name in chosen), of_type[0] if of_type else None)
         self.is_left_out = self.format_of_type is None and not self._has_formatter(bool(of_format))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ggfmt.config.comments import before_comment
-from ggfmt.config.event_handlers import BUCKETS, EventHandlerConfig, Work
+from ggfmt.config.handler_options import BUCKETS, EventHandlerConfig, Work
 from ggfmt.config.lint.names import check_marks, check_names, part_span
 from ggfmt.config.properties import Entry, removal
 from ggfmt.config.property_names import is_placeholder, suggest_name

@@ -12,11 +12,11 @@ from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.java.text import InvalidValueError, visible
 from ggfmt.lazy import lazy_regex
-from ggfmt.options.message_templates import MessageTemplate
 from ggfmt.options.templates import (
     KEYWORDS,
     OF_METADATA,
     Literal,
+    MessageTemplate,
     PathTemplate,
     Piece,
     Regex,

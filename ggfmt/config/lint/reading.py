@@ -18,13 +18,11 @@ from ggfmt.config.comments import Ignores, before_comment, check_comments, is_pr
 from ggfmt.config.handler_options import DEFAULT_FORMAT, REFUSE, HandlerConfig, RunOptions
 from ggfmt.config.lint import releases
 from ggfmt.config.lint.assembly import HandlerBuilder, report_missing_format
-from ggfmt.config.lint.backslashes import check_backslashes
 from ggfmt.config.lint.chains import EVENT_HANDLER_KEY, UNSUPPORTED, EventHandlers, illegal_value, report_duplicate
-from ggfmt.config.lint.checks import UNCOVERED, check_handler, check_releases
-from ggfmt.config.lint.java_text import check_characters, check_mark
+from ggfmt.config.lint.checks import UNCOVERED, check_handler, check_masks, check_process, check_releases, check_type
+from ggfmt.config.lint.java_text import check_backslashes, check_characters, check_mark
 from ggfmt.config.lint.names import LEFT_IN
 from ggfmt.config.lint.targets import TargetHandlers
-from ggfmt.config.lint.type_checks import check_masks, check_process, check_type
 from ggfmt.config.properties import (
     ARGUMENTS,
     CHOSEN,

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ggfmt.config.ci_server import in_ci
+from ggfmt.config import in_ci
 from ggfmt.config.lint.reading import ALL, FileIgnores, Rules, unknown
 from ggfmt.config.settings_file import FILE_NAME, OF_LINTER, OF_RUNS, parse_toml
 from ggfmt.dataclasses import dataclass

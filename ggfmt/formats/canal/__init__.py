@@ -39,10 +39,7 @@ FORMATS = (
         name="canal_json",
         doc="Canal, and DTS in Canal's format: JSON, rows of a table with the old values of changed columns.",
         options=CanalOptions,
-        writes="ggfmt.formats.canal.write",
-        reads="ggfmt.formats.canal.read",
         proposed=("fileSuffix=.json",),
-        marks=(b'"isDdl"', b'"type"'),
         losses=(
             losses.NESTED_AS_TEXT,
             losses.BEFORE_OVERLAID,

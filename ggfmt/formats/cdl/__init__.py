@@ -43,10 +43,7 @@ FORMATS = (
         name="cdl_json",
         doc="Huawei CDL: JSON, both images of a change with their schema; reads CDL's Debezium flavor too.",
         options=CdlOptions,
-        writes="ggfmt.formats.cdl.write",
-        reads="ggfmt.formats.cdl.read",
         proposed=("fileSuffix=.json",),
-        marks=(b'"message_version"',),
         losses=(
             losses.NESTED_AS_TEXT,
             losses.MISSING_AS_NULL,

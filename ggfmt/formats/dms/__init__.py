@@ -41,8 +41,6 @@ FORMATS = (
         name="dms_json",
         doc="AWS DMS: JSON as in Kinesis and Kafka, one row per record, with metadata.",
         options=DmsOptions,
-        reads="ggfmt.formats.dms.read",
-        marks=(b'"record-type"',),
         times_in_utc=True,
     ),
 )

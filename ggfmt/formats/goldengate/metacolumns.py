@@ -14,8 +14,7 @@ from typing import Any
 
 from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import list_names, suggestion
-from ggfmt.formats.api.format import Context
-from ggfmt.formats.api.names import TEMPLATE, Name
+from ggfmt.formats.api.format import TEMPLATE, Context, Name
 from ggfmt.java.text import InvalidValueError, UnsupportedValueError, trim
 from ggfmt.lazy import lazy_regex
 from ggfmt.options.releases import RELEASES, Metadata

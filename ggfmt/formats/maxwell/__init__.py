@@ -47,10 +47,7 @@ FORMATS = (
         name="maxwell_json",
         doc="Maxwell: JSON, one row per message with the changed columns.",
         options=MaxwellOptions,
-        writes="ggfmt.formats.maxwell.write",
-        reads="ggfmt.formats.maxwell.read",
         proposed=("fileSuffix=.json",),
-        marks=(b'"database"',),
         losses=(
             losses.NULL_AS_MISSING.partly()
             .saying(" in a whole row")

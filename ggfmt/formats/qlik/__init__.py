@@ -23,8 +23,7 @@ import re
 
 from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api import losses
-from ggfmt.formats.api.format import Format
-from ggfmt.formats.api.names import column_names
+from ggfmt.formats.api.format import Format, column_names
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
 from ggfmt.lazy import lazy_regex
 from ggfmt.model.table import Kind
@@ -90,10 +89,7 @@ FORMATS = (
         name="qlik_json",
         doc="Qlik Replicate in JSON: metadata messages, and changes with column masks.",
         options=QlikOptions,
-        writes="ggfmt.formats.qlik.write",
-        reads="ggfmt.formats.qlik.read",
         proposed=("fileSuffix=.json",),
-        marks=(b'"atMSG"', b'"changeSequence"', b'"headers_operation"'),
         losses=(*_LOSSES, losses.NUMBER_SPELLING.of(*_NUMBERS)),
         times_in_utc=True,
     ),
@@ -101,10 +97,7 @@ FORMATS = (
         name="qlik_avro",
         doc="Qlik Replicate in Avro: envelopes with metadata messages, and with changes that have column masks.",
         options=QlikAvroOptions,
-        writes="ggfmt.formats.qlik.avro_write",
-        reads="ggfmt.formats.qlik.avro_read",
         proposed=("fileSuffix=.avro",),
-        marks=(b"atMSG\x04",),
         names=lambda options, context, table: (column_names(table),),
         legal_name=is_name,
         losses=(

@@ -59,10 +59,7 @@ FORMATS = (
         name="shareplex_json",
         doc="SharePlex, and DTS in SharePlex's format: JSON, one row per message with the changed columns.",
         options=SharePlexOptions,
-        writes="ggfmt.formats.shareplex.write",
-        reads="ggfmt.formats.shareplex.read",
         proposed=("fileSuffix=.json",),
-        marks=(b'"meta"',),
         losses=(
             losses.NESTED_AS_TEXT,
             losses.AFTER_CHANGES_ONLY.except_when(f"updateData={ALL}"),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from ggfmt.diagnostics.diagnostic import UsageError
-from ggfmt.diagnostics.packages import package_error
+from ggfmt.diagnostics.diagnostic import UsageError, package_error
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.targets.files import FileTarget
 from ggfmt.rows.targets.options import TargetOptions

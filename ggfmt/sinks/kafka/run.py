@@ -26,7 +26,7 @@ from ggfmt.formats import FORMATS
 from ggfmt.formats.goldengate.kafkaconnect import ConnectOptions
 from ggfmt.formats.goldengate.kafkaconnect.converters import Converters
 from ggfmt.java.text import visible
-from ggfmt.kafka.address import SCHEME
+from ggfmt.kafka import SCHEME
 from ggfmt.kafka.cluster import topic_ids, topic_settings
 from ggfmt.kafka.consume import ends
 from ggfmt.kafka.jobs import (

@@ -29,7 +29,6 @@ from ggfmt.java.text import InvalidValueError, TimeLimitError, time_limit, visib
 from ggfmt.lazy import lazy_regex
 from ggfmt.model.change import OP_TYPES, ChangeBatch, OpType
 from ggfmt.model.table import TableDef
-from ggfmt.options.message_templates import of_one_operation, parse_message_template
 from ggfmt.options.templates import (
     ColumnValue,
     GroupName,
@@ -39,6 +38,8 @@ from ggfmt.options.templates import (
     Piece,
     TableName,
     Wrapper,
+    of_one_operation,
+    parse_message_template,
 )
 
 MAX_SECONDS = 10  # of processor time, for the templates of a batch

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TypeVar
 
-from ggfmt.commit.hashing import HashingStream
+from ggfmt.commit.store import HashingStream
 from ggfmt.dataclasses import dataclass, replace
 from ggfmt.reading.tasks import PlacedPreamble, StagedFile
 

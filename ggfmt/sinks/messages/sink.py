@@ -12,7 +12,6 @@ import pyarrow as pa
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.metadata import Clock
 from ggfmt.columnar.pieces import text_buffer
-from ggfmt.columnar.replacement import Replacer, UnusableName
 from ggfmt.commit.names import FileLocation, counted
 from ggfmt.commit.store import Store
 from ggfmt.dataclasses import dataclass, field, fields
@@ -313,7 +312,11 @@ class SplitSink:
             (job.writer or FileWriter)(*task, target, attempt, clock, self.watch) for target in job.targets
         ]
         self._job = job
-        self._replacer = Replacer(job.replacements) if job.replacements else None
+        self._replacer = None
+        if job.replacements:
+            from ggfmt.columnar.replacement import Replacer
+
+            self._replacer = Replacer(job.replacements)
         self._tables: dict[str, TableDef] = {}
         self._times: list[tuple[pa.StringArray, pa.StringArray]] = []  # of this chunk
 
@@ -326,6 +329,8 @@ class SplitSink:
         source = batch.table.full_name
         unusable = None
         if self._replacer is not None:
+            from ggfmt.columnar.replacement import UnusableName
+
             try:
                 batch = self._replacer.batch(batch)
             except UnusableName as error:

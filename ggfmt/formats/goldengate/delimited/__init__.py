@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 from enum import Enum
-from functools import partial
 from typing import NamedTuple
 
 from ggfmt.dataclasses import dataclass
@@ -120,19 +119,15 @@ _LOSSES = (
 )
 
 
-_format = partial(
-    Format, writes="ggfmt.formats.goldengate.delimited.write", reads="ggfmt.formats.goldengate.delimited.read"
-)
-
 FORMATS = (
-    _format(
+    Format(
         name="delimitedtext",
         doc="Delimited text: one line per operation, metadata fields and then the columns of one image.",
         options=DelimitedTextOptions,
         proposed=("format.encoding=UTF-8", "format.fieldDelimiter=|"),
         losses=(*shared.KEY_UPDATES, losses.BEFORE_NOT_SHOWN, *_LOSSES),
     ),
-    _format(
+    Format(
         name="delimitedtext_op",
         doc="Delimited text: one line per operation, metadata fields and then each column before and after.",
         options=DelimitedTextOpOptions,

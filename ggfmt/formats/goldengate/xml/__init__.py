@@ -28,10 +28,7 @@ FORMATS = (
         name="xml",
         doc="XML: one `operation` element per operation, with every column's state before and after.",
         options=XmlOptions,
-        writes="ggfmt.formats.goldengate.xml.write",
-        reads="ggfmt.formats.goldengate.xml.read",
         proposed=("fileSuffix=.xml",),
-        marks=(b"<",),
         schema_kind="xsd",
         schema_in_run=False,
         losses=(
