@@ -17,7 +17,7 @@ from ggfmt.commands.arguments import Properties, pairs
 from ggfmt.commands.comparison import CompareRequest, run_comparison
 from ggfmt.commands.consolidation import ConsolidateRequest, run_consolidation
 from ggfmt.commands.declaration import Argument, OldName, Option
-from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
+from ggfmt.diagnostics.diagnostic import UsageError
 
 OutputFormat = Literal["text", "json"]
 
@@ -207,7 +207,7 @@ def doctor(
     of_kafka = {"--producer-config": producer_config, "--schema-registry": schema_registry}
     for option, value in of_kafka.items():
         if kafka is None and value is not None:
-            raise UsageError(Diagnostic("GG565", f"`{option}` needs `--kafka`", help="name a broker by `--kafka`"))
+            raise UsageError("GG565", f"`{option}` needs `--kafka`", help="name a broker by `--kafka`")
     findings = examine(SparkSettings(master, pairs(spark_conf, "`--spark-conf`"), java_home))
     if kafka is not None:
         from ggfmt.config.kafka_producer import producer_properties

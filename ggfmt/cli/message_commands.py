@@ -17,7 +17,7 @@ from ggfmt.commands import options
 from ggfmt.commands.conversion import ConvertRequest, run_conversion
 from ggfmt.commands.declaration import After, Option
 from ggfmt.commands.inspection import PreviewRequest, SchemaRequest, make_schemas, run_preview
-from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic
+from ggfmt.diagnostics.diagnostic import ConfigurationError
 
 
 def run(
@@ -72,14 +72,14 @@ def run(
 
 
 def _write_report(file: Path, totals: object) -> None:
-    from ggfmt.diagnostics.diagnostic import CommittedWithErrors, Span
+    from ggfmt.diagnostics.diagnostic import CommittedWithErrors
 
     try:
         file.write_text(json.dumps(totals, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     except OSError as error:
         message = f"the run is committed, but its report cannot be written: {error.strerror}"
         help = "do not run it again: the manifest in the output directory has the same totals"
-        raise CommittedWithErrors(Diagnostic("GG506", message, Span(file=str(file)), help)) from None
+        raise CommittedWithErrors("GG506", message, str(file), help) from None
 
 
 def _check_writable(file: Path, option: str) -> None:
@@ -143,7 +143,7 @@ def schema(
         for _, difference in drifts:
             typer.echo("\n".join(map(visible, difference.split("\n"))))
         if drifts:
-            raise ConfigurationError(*(diagnostic for diagnostic, _ in drifts))
+            raise ConfigurationError.of(*(diagnostic for diagnostic, _ in drifts))
     elif output is None:
         for file in files_of_schemas:
             typer.echo(file.content.decode("utf-8", "replace"))

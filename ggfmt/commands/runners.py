@@ -15,7 +15,7 @@ from ggfmt.commands.arguments import Properties, pairs
 from ggfmt.config.settings_file import FILE_NAME, OF_LINTER, OF_RUNS, parse_toml
 from ggfmt.cores import available_cores
 from ggfmt.dataclasses import dataclass, replace
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, list_names, suggestion
+from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, list_names, suggestion
 from ggfmt.lazy import lazy_regex
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ class Default:
 
 
 def default_master(environment: Mapping[str, str] = os.environ) -> Default | None:
-    """Return the master of GGFMT_MASTER, or of a `ggfmt.toml`, here or of the user; UsageError GG525 for a bad one."""
+    """Return the master of GGFMT_MASTER, or of a `ggfmt.toml`, here or of the user. Raises: UsageError GG525 for a bad
+    one."""
     named = environment.get(MASTER_VARIABLE)
     if named:
         return Default(named, MASTER_VARIABLE)
@@ -46,7 +47,7 @@ def default_master(environment: Mapping[str, str] = os.environ) -> Default | Non
         except FileNotFoundError:
             continue
         except (OSError, ValueError) as error:
-            raise UsageError(_finding(path, f"it cannot be read: {error}")) from None
+            raise UsageError.of(_finding(path, f"it cannot be read: {error}")) from None
         master = _parsed(path, text).get("master")
         if master is not None:
             return Default(master, f"{path}")
@@ -68,14 +69,14 @@ def _parsed(path: Path, text: str) -> dict[str, str]:
         if key not in OF_RUNS:
             known = (*OF_RUNS, *OF_LINTER)
             help = suggestion(key, known) or f"it may have {list_names(known)}"
-            raise UsageError(_finding(path, f"`{key}` is unknown", help))
+            raise UsageError.of(_finding(path, f"`{key}` is unknown", help))
         if not isinstance(value, str) or not value:
-            raise UsageError(_finding(path, f"`{key}` is not a text", f'write it as `{key} = "none"`'))
+            raise UsageError.of(_finding(path, f"`{key}` is not a text", f'write it as `{key} = "none"`'))
     return found
 
 
 def _finding(path: Path, message: str, help: str | None = None) -> Diagnostic:
-    return Diagnostic("GG525", message, Span(file=str(path)), help)
+    return Diagnostic("GG525", message, str(path), help)
 
 
 STREAM = "-"
@@ -100,8 +101,8 @@ class RunnerChoice:
     here: str = "`--master none` or `--master 'local[*]'`"
 
     def check_reach(self, inputs: Sequence[str], output: str | None, topics: TopicSettings) -> None:
-        """UsageError GG518 or GG519 if other machines would need standard input or output, or messages of Kafka that
-        are on this machine."""
+        """Raises: UsageError GG518 or GG519 if other machines would need standard input or output, or messages of Kafka
+        that are on this machine."""
         if self.cluster is None:
             return
         from ggfmt.reading.topics import check_workers_reach
@@ -110,10 +111,10 @@ class RunnerChoice:
         help = f"run on this machine, by {self.here}, or"
         if STREAM in inputs:
             message = f"the workers of `{self.cluster}` cannot read this machine's standard input"
-            raise UsageError(Diagnostic("GG518", message, help=f"{help} write the input to a file"))
+            raise UsageError("GG518", message, help=f"{help} write the input to a file")
         if output == STREAM:
             message = f"the workers of `{self.cluster}` cannot write where this machine's standard output is made"
-            raise UsageError(Diagnostic("GG519", message, help=f"{help} give `-o DIR`"))
+            raise UsageError("GG519", message, help=f"{help} give `-o DIR`")
 
 
 @dataclass(frozen=True)
@@ -129,11 +130,12 @@ class WithoutSpark:
 def choose_runner(
     master: str | None, conf: Properties, java_home: str | None, remote: str | None = None, spark: object | None = None
 ) -> RunnerChoice:
-    """Choose a runner. UsageError GG517 for options of Spark without it, GG504, GG525, and as of `runner_for`."""
+    """Choose a runner. Raises: UsageError GG517 for options of Spark without it, GG504, GG525, and as of
+    `runner_for`."""
     given = {"spark": spark, "--remote": remote, "--spark-conf": conf, "--java-home": java_home}
     for option in (option for option, value in given.items() if value and master is not None and is_none(master)):
         message = f"`{option}` is for Spark, and `--master {master}` runs without it"
-        raise UsageError(Diagnostic("GG517", message, help=f"leave out `{option}`, or `--master {master}`"))
+        raise UsageError("GG517", message, help=f"leave out `{option}`, or `--master {master}`")
     if master is not None and is_none(master):
         return _without_spark(master)
     from ggfmt.spark.runners import resolve_spark, runner_on
@@ -167,7 +169,7 @@ def _without_spark(master: str) -> RunnerChoice:
     found = _NONE.fullmatch(master.strip().lower())
     if found is None or (found[1] not in (None, "*") and not int(found[1])):
         message = f"`{master}` has no number of processes"
-        raise UsageError(Diagnostic("GG504", message, help="give `none[4]`, or `none` for one for each core"))
+        raise UsageError("GG504", message, help="give `none[4]`, or `none` for one for each core")
     processes = None if found[1] in (None, "*") else int(found[1])
     return RunnerChoice(WithoutSpark(processes), parallelism=processes or available_cores())
 

@@ -60,8 +60,7 @@ def check_type(assembly: HandlerBuilder, is_of_goldengate: bool) -> Iterator[Dia
     key = f"gg.handler.{assembly.name}.type"
     help = f"add `{key}={fitting[0]}`" if len(fitting) == 1 else f"add `{key}`, such as {list_names(fitting[:_SHOWN])}"
     message = f"`{key}` is missing" if given is None else f"`{given.key}` is empty"
-    place = (given or assembly.entries[0]).key_span
-    yield Diagnostic("GG109", message, place, help, level=Severity.WARNING)
+    yield Diagnostic("GG109", message, (given or assembly.entries[0]).key_span, help, level=Severity.WARNING)
 
 
 def check_op_keys(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
@@ -171,8 +170,7 @@ def _names(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
     has_time = any(isinstance(piece, Timestamp) for piece in template.all())
     if assembly.type is not None and assembly.type.name == FILE_WRITER and not has_time:
         message = f"`{entry.key}` has no time, so that the second file of a table gets the name of the first"
-        help = "add `${currentTimestamp}`"
-        yield Diagnostic("GG142", message, entry.value_span, help, level=Severity.NOTE)
+        yield Diagnostic("GG142", message, entry.value_span, "add `${currentTimestamp}`", level=Severity.NOTE)
 
 
 def _keyword_span(entry: Entry, keyword: str) -> Span:
@@ -324,8 +322,7 @@ def _container_files(assembly: HandlerBuilder, format: Format) -> Iterator[Diagn
     partition = assembly.given.get("partitionByTable")
     if partition is not None and not assembly.handler.partition_by_table:
         message = f"`{partition.key}` cannot be `false` for `{format.name}`"
-        help = "remove it: a file holds the records of one table"
-        yield Diagnostic("GG112", message, partition.value_span, help)
+        yield Diagnostic("GG112", message, partition.value_span, "remove it: a file holds the records of one table")
     roll = assembly.given.get("rollOnMetadataChange")
     if roll is not None and not assembly.handler.roll_on_metadata_change and format.options.of_goldengate:
         message = f"`{roll.key}` cannot be `false` for `{format.name}`"
@@ -369,17 +366,15 @@ def _schema_directories(values: list[_Value], format: Format, options: Options) 
         if has_comment(item.entry) or SCHEME.match(item.value) or os.path.isdir(item.value):
             continue
         path = "***" if item.entry.secret else visible(item.value)
-        message = f"the directory `{path}` does not exist"
         help = "make it before GoldenGate starts; ggfmt makes it itself"
-        yield Diagnostic("GG119", message, item.entry.value_span, help)
+        yield Diagnostic("GG119", f"the directory `{path}` does not exist", item.entry.value_span, help)
 
 
 def _primary_key_updates(values: list[_Value]) -> Iterator[Diagnostic]:
     for item in values:
         if item.entry is not None and item.spec.kind is PK_UPDATE_HANDLING and item.value == DELETE_INSERT:
-            message = f"`{item.entry.key}` needs whole images of updates"
             help = "see that the database logs all columns"
-            yield Diagnostic("GG121", message, item.entry.value_span, help)
+            yield Diagnostic("GG121", f"`{item.entry.key}` needs whole images of updates", item.entry.value_span, help)
 
 
 def _confusions(written: list[_Value], order: list[Entry]) -> Iterator[Diagnostic]:

@@ -14,7 +14,7 @@ from ggfmt.config.lint.java_text import MARK
 from ggfmt.config.lint.reading import ALL_RULES, Rules, lint
 from ggfmt.config.properties import decode
 from ggfmt.dataclasses import dataclass, field
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.lazy import lazy_regex
 
 _NATURAL_LINE = lazy_regex(r"[^\r\n]*(?:\r\n?|\n|\Z)")
@@ -129,7 +129,7 @@ def write_file(path: str, content: bytes) -> Diagnostic | None:
         if temporary is not None:
             with suppress(OSError):
                 os.unlink(temporary)
-        return Diagnostic("GG506", f"the file cannot be written: {error.strerror}", Span(path))
+        return Diagnostic("GG506", f"the file cannot be written: {error.strerror}", path)
     return None
 
 
