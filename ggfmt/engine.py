@@ -12,7 +12,6 @@ import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any, Generic, TypeVar
 
@@ -21,9 +20,10 @@ from ggfmt.commit.commit import CommitPart, Participant, check_directories, lock
 from ggfmt.commit.names import counted, stamp
 from ggfmt.commit.records import is_committed
 from ggfmt.commit.store import FAILURES
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors
 from ggfmt.java.text import visible
-from ggfmt.kafka.address import is_kafka
+from ggfmt.kafka import is_kafka
 from ggfmt.location import Location, reason, remedy
 from ggfmt.reading.checkpoint import Checkpoint, OutputTarget, open_checkpoint, warn_rejected_files_are_done
 from ggfmt.reading.files import InputFile, check_inputs_unchanged

@@ -13,7 +13,6 @@ import stat
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote, unquote
@@ -21,7 +20,9 @@ from urllib.parse import parse_qsl, quote, unquote
 import pyarrow as pa
 import pyarrow.fs as pafs
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import credentials, without_credentials
+from ggfmt.lazy import lazy_regex
 from ggfmt.network import refusal
 
 T = TypeVar("T")
@@ -41,11 +42,11 @@ _FOREIGN = {
     **dict.fromkeys(_NO_STORES.split(), "copy the files to a local directory or to a supported store"),
 }
 
-_URI = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+)://")
-_ONE_SLASH = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):([/\\]?)")
-_AUTHORITY_OF_URI = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+)://([^/?]*)")
-_AZURE = re.compile(r"abfss?://", re.IGNORECASE)
-_AZURE_KEY = re.compile(r":[^/@]*@")
+_URI = lazy_regex(r"([a-zA-Z][a-zA-Z0-9+.-]+)://")
+_ONE_SLASH = lazy_regex(r"([a-zA-Z][a-zA-Z0-9+.-]*):([/\\]?)")
+_AUTHORITY_OF_URI = lazy_regex(r"([a-zA-Z][a-zA-Z0-9+.-]+)://([^/?]*)")
+_AZURE = lazy_regex(r"abfss?://", re.IGNORECASE)
+_AZURE_KEY = lazy_regex(r":[^/@]*@")
 _PROBE_SECONDS = 4.0
 _CONTACT_SECONDS, _CONTACT_ATTEMPTS = 2.0, 2
 _CONNECT_SECONDS, _REQUEST_SECONDS = 3.0, 10.0
@@ -62,7 +63,7 @@ _KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS
 _PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
 AZURE_KEY = "AZURE_STORAGE_KEY"  # of the account, as other tools of Azure call it
 _ENVIRONMENT = (*ENDPOINTS, *REGIONS, *_KEYS, AZURE_KEY)
-_NOT_IN_URIS = re.compile(r"""[%?#\s\[\]{}<>"\\^`|]""")
+_NOT_IN_URIS = lazy_regex(r"""[%?#\s\[\]{}<>"\\^`|]""")
 _S3_SWITCHES = ("allow_bucket_creation", "allow_bucket_deletion", "allow_delayed_open", "force_virtual_addressing")
 _S3_OPTIONS = ("region", "scheme", "endpoint_override", "tls_ca_file_path", *_S3_SWITCHES)
 
@@ -527,15 +528,15 @@ _REMEDIES = {
 # Amazon S3 answers many requests without a body, so that its client knows the status alone.
 _STORE_REMEDIES = (
     (
-        re.compile(r"HTTP status 400|EXPIRED_?TOKEN|TOKEN.{0,20}EXPIRED", re.IGNORECASE),
+        lazy_regex(r"HTTP status 400|EXPIRED_?TOKEN|TOKEN.{0,20}EXPIRED", re.IGNORECASE),
         "the credentials have probably expired: renew them (AWS_SESSION_TOKEN, or the profile), and run again",
     ),
     (
-        re.compile(r"HTTP status 40[13]|ACCESS_DENIED|INVALID_ACCESS_KEY|SIGNATURE_DOES_NOT_MATCH", re.IGNORECASE),
+        lazy_regex(r"HTTP status 40[13]|ACCESS_DENIED|INVALID_ACCESS_KEY|SIGNATURE_DOES_NOT_MATCH", re.IGNORECASE),
         "check the credentials, and what they permit",
     ),
     (
-        re.compile(r"HTTP status (429|50[023])|SLOW_DOWN|SERVICE_UNAVAILABLE|THROTTL", re.IGNORECASE),
+        lazy_regex(r"HTTP status (429|50[023])|SLOW_DOWN|SERVICE_UNAVAILABLE|THROTTL", re.IGNORECASE),
         "the store is overloaded: run again later, or with fewer tasks at the same time",
     ),
 )

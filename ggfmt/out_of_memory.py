@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
+from ggfmt.lazy import lazy_regex
 
 # Of the last two, Python says that something failed before it could say that memory ran out.
-_TEXTS = re.compile(
+_TEXTS = lazy_regex(
     "can't start new thread|failed to map segment|[Cc]annot allocate memory|error return without exception set"
     "|without setting an exception"
 )

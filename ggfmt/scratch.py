@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
 import stat
 import tempfile
@@ -16,14 +15,15 @@ from pathlib import Path
 from typing import IO
 
 from ggfmt import signals
+from ggfmt.lazy import lazy_regex
 
 try:
     import fcntl
 except ImportError:  # pragma: no cover - Windows: abandoned directories stay
     fcntl = None  # type: ignore[assignment]
 
-_DIRECTORY = re.compile(r"ggfmt-[a-z0-9_]{8}")
-_LOG = re.compile(r"ggfmt-spark-[a-z0-9_]{8}\.log")
+_DIRECTORY = lazy_regex(r"ggfmt-[a-z0-9_]{8}")
+_LOG = lazy_regex(r"ggfmt-spark-[a-z0-9_]{8}\.log")
 _OWNER, _NAMED = "owner", "log"
 
 

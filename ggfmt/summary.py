@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.java.text import visible
 
 MAX_ROWS = 20  # of a table in a notebook

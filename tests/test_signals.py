@@ -179,7 +179,7 @@ def test_a_signal_after_the_commit_says_that_it_is_done(place: str, name: str, s
 
 def test_a_signal_when_the_command_has_ended_changes_nothing(source: Path) -> None:
     code, told = interrupt(
-        start(source, "ggfmt.cli.data_commands:run_conversion:after", [*RUN, "--report", "r.json"]), ["TERM"]
+        start(source, "ggfmt.cli.message_commands:run_conversion:after", [*RUN, "--report", "r.json"]), ["TERM"]
     )
     assert (code, told) == (0, "")
     assert (source / "out" / "_SUCCESS").exists()
@@ -187,8 +187,8 @@ def test_a_signal_when_the_command_has_ended_changes_nothing(source: Path) -> No
 
 
 COMMANDS = {
-    "preview": ("ggfmt.cli.data_commands:run_preview", ["preview", "in", "--to", "json"]),
-    "schema": ("ggfmt.cli.data_commands:make_schemas", ["schema", "in", "-c", "h.properties"]),
+    "preview": ("ggfmt.cli.message_commands:run_preview", ["preview", "in", "--to", "json"]),
+    "schema": ("ggfmt.cli.message_commands:make_schemas", ["schema", "in", "-c", "h.properties"]),
     "compare": ("ggfmt.cli.data_commands:run_comparison", ["compare", "in", "in"]),
     "validate-config": ("ggfmt.config.lint.reading:check_file", ["validate-config", "h.properties"]),
     "stream": (

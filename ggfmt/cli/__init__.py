@@ -19,21 +19,31 @@ from ggfmt import logs, signals
 from ggfmt.cli import completion, typer_commands
 from ggfmt.cli.completion import PROGRAM
 from ggfmt.cli.output import Failure, emit, emit_findings, emit_json, guarded_output, run_with_json_errors, wants_json
-from ggfmt.diagnostics.diagnostic import AFTER_COMMIT, DONE, READER_GONE, STOPPED, Diagnostic, GgfmtError
-from ggfmt.diagnostics.packages import package_error, unimported_package
+from ggfmt.diagnostics.diagnostic import (
+    AFTER_COMMIT,
+    DONE,
+    READER_GONE,
+    STOPPED,
+    Diagnostic,
+    GgfmtError,
+    package_error,
+    unimported_package,
+)
 from ggfmt.out_of_memory import is_out_of_memory
 
 # The commands in the order of the help, each with its module: a call imports that of its command alone.
 _MODULES = {
-    **dict.fromkeys(
-        ("run", "consolidate", "apply", "preview", "schema", "verify", "compare", "report"), "data_commands"
-    ),
+    "run": "message_commands",
+    **dict.fromkeys(("consolidate", "apply"), "data_commands"),
+    **dict.fromkeys(("preview", "schema"), "message_commands"),
+    **dict.fromkeys(("verify", "compare", "report"), "data_commands"),
     "validate-config": "validate",
     **dict.fromkeys(("options", "explain", "init", "formats"), "reference"),
     "lsp": "validate",
     "doctor": "data_commands",
     **dict.fromkeys(("docs", "samples"), "reference"),
 }
+_FLAGS = ("-q", "--quiet", "-v", "-vv", "--verbose")
 _BARE = ("formats", "lsp", "doctor", "docs", "samples")  # without arguments, they do not show their help
 _CALLS = (
     "ggfmt init json -o json.properties",
@@ -63,10 +73,11 @@ def make_app(*names: str) -> typer.Typer:
 
 
 def app_for(arguments: Sequence[str]) -> typer.Typer:
-    """Return the app with the command that the first argument names, or with all."""
+    """Return the app with the command that the first argument names, flags before it aside, or with all."""
     if list(arguments) in (["-V"], ["--version"]):
         return make_app()
-    return make_app(arguments[0]) if arguments and arguments[0] in _MODULES else make_app(*_MODULES)
+    first = next((word for word in arguments if word not in _FLAGS), "")
+    return make_app(first) if first in _MODULES else make_app(*_MODULES)
 
 
 def __getattr__(name: str) -> typer.Typer:

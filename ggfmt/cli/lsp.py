@@ -24,11 +24,12 @@ from ggfmt.config.properties import parse_content
 from ggfmt.config.symbols import PropertySymbol, find_symbol
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
+from ggfmt.lazy import lazy_regex
 from ggfmt.version import VERSION
 
-_END = re.compile(r"\r\n|\r|\n")
-_CONTINUED = re.compile(r"(?<!\\)(?:\\\\)*\\\Z")
-_WORD = re.compile(r"[\w.$-]+")
+_END = lazy_regex(r"\r\n|\r|\n")
+_CONTINUED = lazy_regex(r"(?<!\\)(?:\\\\)*\\\Z")
+_WORD = lazy_regex(r"[\w.$-]+")
 _SEVERITIES = {
     Severity.ERROR: types.DiagnosticSeverity.Error,
     Severity.WARNING: types.DiagnosticSeverity.Warning,
@@ -36,7 +37,7 @@ _SEVERITIES = {
 }
 _START = types.Position(0, 0)
 _MAX_HEADER, _MAX_MESSAGE = 1 << 12, 1 << 28  # bytes; an editor sends a handler file as one message
-_LENGTH = re.compile(rb"Content-Length: *([0-9]*)", re.IGNORECASE)
+_LENGTH = lazy_regex(rb"Content-Length: *([0-9]*)", re.IGNORECASE)
 
 
 class BoundedInput(io.BytesIO):

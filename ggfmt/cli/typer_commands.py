@@ -7,11 +7,9 @@ import functools
 import inspect
 import logging
 import pathlib
-import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import is_dataclass
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -23,6 +21,8 @@ from ggfmt import logs, signals
 from ggfmt.cli import completion
 from ggfmt.cli.output import emit
 from ggfmt.commands.declaration import After, Argument, OldName, Option, Panel, Parameter, parameters, type_and_metadata
+from ggfmt.dataclasses import is_dataclass
+from ggfmt.lazy import lazy_regex
 from ggfmt.options.property_values import refuse_empty
 
 _log = logging.getLogger(__name__)
@@ -224,7 +224,7 @@ def with_common_options(command: Callable[..., None]) -> Callable[..., None]:
 # call.
 
 HELP = {"help_option_names": ["-h", "--help"]}
-_CALL = re.compile(r"`(ggfmt [^`]+)`")
+_CALL = lazy_regex(r"`(ggfmt [^`]+)`")
 
 MIN_COLUMNS = 80  # typer's tables cut the names of options if they are narrower
 

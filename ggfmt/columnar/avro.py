@@ -24,6 +24,7 @@ from ggfmt.columnar.pieces import Conditional, Encoding, Piece, Repeated, Text, 
 from ggfmt.columnar.strings import TextPattern, all_match, rows_where
 from ggfmt.columnar.timestamps import text_micros
 from ggfmt.kernels.plain import sized
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.change import Image, ImageColumn
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def exact_longs(texts: pa.StringArray) -> tuple[pa.Int64Array, list[int]]:
 
 
 _LARGEST_EXPONENT = 18
-_JAVA_NUMBER = re.compile(NUMBER, re.ASCII)
+_JAVA_NUMBER = lazy_regex(NUMBER, re.ASCII)
 
 
 def exact_long(text: str) -> int | None:

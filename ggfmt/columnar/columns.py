@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import Any
 
@@ -14,6 +13,7 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import StringMapArray, from_buffers, non_null_values, string_maps
+from ggfmt.dataclasses import dataclass
 from ggfmt.model.change import ImageColumn
 
 # Stands for a missing value until the column is built. No value of a file equals it by accident.

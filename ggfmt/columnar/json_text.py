@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 
 import msgspec
@@ -26,6 +25,8 @@ from ggfmt.columnar.pieces import (
     join,
 )
 from ggfmt.columnar.strings import Kernel, TextPattern, all_match, by_value, rows_where
+from ggfmt.dataclasses import dataclass
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.change import Image
 
 # JSON values, with `null` for NULL, and the rows whose value is illegal.
@@ -108,8 +109,8 @@ def _on_one_line(values: pa.StringArray, json: pa.BooleanArray) -> Piece:
     return pc.replace_with_mask(values, laid_out, pa.array(texts, pa.string()))
 
 
-_JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
-_JAVA_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?", re.ASCII)
+_JSON_NUMBER = lazy_regex(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_JAVA_NUMBER = lazy_regex(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?", re.ASCII)
 
 
 def json_strings(array: pa.StringArray, encoding: Encoding = Encoding.JSON) -> Text:

@@ -15,6 +15,7 @@ from ggfmt.arrow.arrays import as_strings, non_null_values
 from ggfmt.columnar.columns import texts
 from ggfmt.columnar.pieces import Conditional, Encoding, Piece, Text
 from ggfmt.kernels import primitives
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.change import ImageColumn
 
 _STRING = pa.string()
@@ -115,7 +116,7 @@ def reject_all(values: pa.StringArray) -> Converted:
 
 
 # The last character before `=` has bits that no byte has: they are zero.
-_BASE64 = re.compile("(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?", re.ASCII)
+_BASE64 = lazy_regex("(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?", re.ASCII)
 
 
 def bytes_of(text: str) -> bytes | None:

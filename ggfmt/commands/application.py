@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path as LocalPath
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,6 +10,7 @@ from ggfmt.commands import arguments, options
 from ggfmt.commands.arguments import Path, Paths, Properties
 from ggfmt.commands.consolidation import ConsolidateRequest, run_consolidation
 from ggfmt.commands.declaration import Option, PythonOnly, parameters
+from ggfmt.dataclasses import KW_ONLY, dataclass, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError, UsageError
 from ggfmt.options.value_types import RowOrder
 

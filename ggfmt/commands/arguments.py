@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, get_args, get_origin
 
 from ggfmt.commands.declaration import parameters
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, UsageError, list_names, suggestion
+from ggfmt.lazy import lazy_regex
 from ggfmt.options.property_values import PropertyValue, argument_error, property_text
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def selection(
 
 
 _PART = r'(?:"(?:[^"]|"")+"|[^".=][^.=]*)'
-_MASK = re.compile(rf"((?:{_PART}\.)+)({_PART})=(null|hash|fixed)(?::(.*))?", re.DOTALL)
+_MASK = lazy_regex(rf"((?:{_PART}\.)+)({_PART})=(null|hash|fixed)(?::(.*))?", re.DOTALL)
 
 
 def _mask(given: str) -> Mask:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from ggfmt.commands import arguments, options
 from ggfmt.commands.arguments import Path, Properties
 from ggfmt.commands.declaration import Argument, OldName, Option, settings_from
+from ggfmt.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from ggfmt.comparison.comparison import Comparison

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -12,6 +11,7 @@ from ggfmt.commands.arguments import Path, Paths, Properties
 from ggfmt.commands.conversion import OnReject
 from ggfmt.commands.declaration import After, OldName, Option, PythonOnly, settings_from
 from ggfmt.commands.runners import choose_runner
+from ggfmt.dataclasses import KW_ONLY, dataclass
 from ggfmt.options.property_values import argument_error
 from ggfmt.options.value_types import ForeignCommits, OnUnfit, RowOrder, TableErrors
 from ggfmt.rowfiles.formats import ROW_FORMATS

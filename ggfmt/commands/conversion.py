@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -13,6 +12,7 @@ from ggfmt.commands import arguments, options
 from ggfmt.commands.arguments import Path, Paths, Properties, ignore_warnings
 from ggfmt.commands.declaration import After, OldName, Option, PythonOnly, settings_from
 from ggfmt.commands.runners import STREAM, choose_runner
+from ggfmt.dataclasses import KW_ONLY, dataclass
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
 from ggfmt.summary import Summarized, Summary, SummaryTable
 
@@ -253,7 +253,7 @@ def run_conversion(request: ConvertRequest) -> Result:
 def _kafka(request: ConvertRequest, target: str | None, configuration: Configuration) -> KafkaRequest | None:
     """Return what a run to Kafka is asked to do; None for another output. Raises: UsageError GG571, GG577, and as of
     `client_settings`."""
-    from ggfmt.kafka.address import is_kafka, parse_cluster
+    from ggfmt.kafka import is_kafka
 
     if target is None or not is_kafka(target):
         given = {
@@ -267,6 +267,7 @@ def _kafka(request: ConvertRequest, target: str | None, configuration: Configura
             raise UsageError("GG577", message, help=f"leave out `{option}`, or give `-o kafka://BROKER`")
         return None
     from ggfmt.config.kafka_producer import producer_properties
+    from ggfmt.kafka.address import parse_cluster
     from ggfmt.kafka.properties import client_settings
     from ggfmt.kafka.request import KafkaRequest
 

@@ -11,10 +11,11 @@ import builtins
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from types import ModuleType
 from typing import Any, Literal, ParamSpec, TypeVar
+
+from ggfmt.dataclasses import MISSING, dataclass, fields
 
 P = ParamSpec("P")
 T = TypeVar("T")

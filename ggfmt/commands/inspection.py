@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -12,6 +11,7 @@ from ggfmt.commands import arguments, options
 from ggfmt.commands.arguments import Path, Paths, Properties, ignore_warnings
 from ggfmt.commands.conversion import OnReject
 from ggfmt.commands.declaration import After, Argument, Option, PythonOnly, settings_from
+from ggfmt.dataclasses import KW_ONLY, dataclass
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
 from ggfmt.java.text import visible
 

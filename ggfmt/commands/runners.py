@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,17 +17,19 @@ from typing import TYPE_CHECKING
 from ggfmt.commands.arguments import Properties, pairs
 from ggfmt.config.settings_file import FILE_NAME, OF_LINTER, OF_RUNS, parse_toml
 from ggfmt.cores import available_cores
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, list_names, suggestion
+from ggfmt.lazy import lazy_regex
 
 if TYPE_CHECKING:
     from ggfmt.reading.runner import InProcess, Runner
     from ggfmt.reading.topics import TopicSettings
 
-STREAM = "-"
 MASTER_VARIABLE = "GGFMT_MASTER"
+STREAM = "-"
 log = logging.getLogger("ggfmt")
 
-_NONE = re.compile(r"none(?:\[\s*([0-9]+|\*)\s*\])?")
+_NONE = lazy_regex(r"none(?:\[\s*([0-9]+|\*)\s*\])?")
 
 
 @dataclass(frozen=True)

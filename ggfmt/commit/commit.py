@@ -9,7 +9,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
 from hashlib import sha256
 
 from msgspec import structs
@@ -37,6 +36,7 @@ from ggfmt.commit.locking import LEASES, DirectoryLock, lease_of, lock_directory
 from ggfmt.commit.names import FILE_NAME_BYTES, METADATA_DIRECTORY, counted, folded
 from ggfmt.commit.store import FAILURES, Store, directories_above, parent
 from ggfmt.commit.versions import Switch
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, UsageError
 from ggfmt.java.text import visible
 from ggfmt.location import Location, is_directory, is_uri, local_status, reason, remedy, write_problem

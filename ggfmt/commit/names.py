@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import unicodedata
-from dataclasses import dataclass
 from datetime import datetime
+
+from ggfmt.dataclasses import dataclass
+from ggfmt.lazy import lazy_regex
 
 METADATA_DIRECTORY = "_ggfmt"
 RECORDS = "records"  # the ending of files of rejected records
@@ -19,11 +20,11 @@ NAME_BYTES = 200  # of the name of a table within other names
 FILE_NAME_BYTES = 255  # most file systems allow no longer names
 NUMBER_BYTES = 10
 
-_UNSAFE = re.compile(r"[/\\%:*?\"<>|\x00-\x1f\x7f]|^[._ ]|[. ]$")
-_UNSAFE_IN_LAKES = re.compile(r"[^A-Za-z0-9._-]|^[._]|[.]$")
+_UNSAFE = lazy_regex(r"[/\\%:*?\"<>|\x00-\x1f\x7f]|^[._ ]|[. ]$")
+_UNSAFE_IN_LAKES = lazy_regex(r"[^A-Za-z0-9._-]|^[._]|[.]$")
 _LAKE_NAME_BYTES = 160
-_ENDING = re.compile(r"(?:\.[a-z]{1,10}){1,2}$")
-_PART_OF_ESCAPE = re.compile(r"%[0-9A-F]?$")
+_ENDING = lazy_regex(r"(?:\.[a-z]{1,10}){1,2}$")
+_PART_OF_ESCAPE = lazy_regex(r"%[0-9A-F]?$")
 _STAMP = "%Y-%m-%d_%H-%M-%S.%f"
 
 

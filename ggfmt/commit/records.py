@@ -7,11 +7,9 @@ the manifest of the latest run. Records are read one at a time: there may be tho
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from typing import Annotated, Any, Literal, get_args
 
@@ -25,7 +23,9 @@ from ggfmt.columnar.pieces import text_buffer
 from ggfmt.commit.journal import damaged, is_below, read_document, read_journal
 from ggfmt.commit.names import METADATA_DIRECTORY
 from ggfmt.commit.store import FAILURES, Store
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Abend, Span, UsageError
+from ggfmt.lazy import lazy_regex
 from ggfmt.location import Location, reason
 from ggfmt.model.change import OP_TYPES
 
@@ -51,7 +51,7 @@ _PATTERN = (
     r"([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01])"
     r"([ T]([01][0-9]|2[0-3])(:[0-5]([0-9](:[0-5]([0-9])?)?)?)?)?)?)?"
 )
-_TIME = re.compile(_PATTERN.encode())
+_TIME = lazy_regex(_PATTERN.encode())
 
 
 @dataclass

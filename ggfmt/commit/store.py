@@ -18,7 +18,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from typing import cast
+from hashlib import sha256
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.fs as pafs
@@ -396,3 +397,29 @@ def check_parts(paths: Iterable[str], shown: Callable[[str], str] = str) -> None
     if len(refused) > 1:
         message += f", and so {'has' if len(refused) == 2 else 'have'} {counted(len(refused) - 1, 'other key')}"
     raise StoreError(message, "rename such objects, or choose inputs without them: ggfmt cannot open these keys")
+
+
+class HashingStream(io.RawIOBase):
+    """Passes bytes on to a stream, and computes their number and their digest. `discards`: drops the bytes instead.
+    Arrow's writers write the end of a file when they are deleted, also after an error."""
+
+    def __init__(self, stream: pa.NativeFile) -> None:
+        super().__init__()
+        self._stream = stream
+        self.digest = sha256()
+        self.size = 0
+        self.discards = False
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        view = memoryview(data)
+        self.digest.update(view)
+        self.size += view.nbytes
+        if not self.discards:
+            self._stream.write(data)
+        return view.nbytes
+
+    def tell(self) -> int:
+        return self.size

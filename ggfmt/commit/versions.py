@@ -14,18 +14,18 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 
 from ggfmt.commit.names import METADATA_DIRECTORY
 from ggfmt.commit.store import Store, parent
+from ggfmt.dataclasses import dataclass
+from ggfmt.lazy import lazy_regex
 
 VERSIONS = f"{METADATA_DIRECTORY}/versions"
 KEPT_SECONDS = 3600  # of a version that was replaced; `ggfmt docs consolidation` states it
 _NO_LINKS = {errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP}  # of disks without symbolic links
-_NUMBER = re.compile(r"-([0-9]+)\.")
+_NUMBER = lazy_regex(r"-([0-9]+)\.")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import logging
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
@@ -25,6 +24,7 @@ from ggfmt.comparison.rows import Example, Pair, RowComparison
 from ggfmt.comparison.sides import ComparisonSide, PartitionedFile, find_tables
 from ggfmt.comparison.sql_database import SqlTable
 from ggfmt.comparison.values import storage_type
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Abend, Span, UsageError, list_names, suggestion
 from ggfmt.java.text import visible
 from ggfmt.location import strip_credentials

@@ -6,7 +6,6 @@ All tables are read in one read-only transaction, so that they belong to one poi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -14,6 +13,7 @@ from ggfmt.comparison.files import Columns
 from ggfmt.comparison.kinds import GEOMETRY, HSTORE, INTERVAL, JSON, NUMBER, TEXT, TIME_WITH_ZONE, UUID, array_of, bits
 from ggfmt.comparison.values import storage_type, stored, stored_type, with_infinite
 from ggfmt.database.postgresql import PostgreSQL, output_text
+from ggfmt.dataclasses import dataclass
 from ggfmt.model.sql import POSTGRESQL, joined, sql
 from ggfmt.model.table import join_name
 

@@ -21,6 +21,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings
 from ggfmt.columnar.strings import plain_number
 from ggfmt.columnar.typed import typed_values
+from ggfmt.lazy import lazy_regex
 
 STRING = pa.string()
 _VENDOR = "ggfmt"
@@ -101,7 +102,7 @@ def _by_value(texts: pa.StringArray, read: Callable[[str], str | None]) -> pa.St
 # Numbers
 
 _PLAIN = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)$"
-_EXPONENT = re.compile(r"([+-]?)([0-9]+\.?[0-9]*|\.[0-9]+)[eE]([+-]?[0-9]{1,6})")
+_EXPONENT = lazy_regex(r"([+-]?)([0-9]+\.?[0-9]*|\.[0-9]+)[eE]([+-]?[0-9]{1,6})")
 _MAX_EXPONENT = 20_000  # PostgreSQL has up to 131,072 digits before the point, and 16,383 behind it
 _NOT_FINITE = {
     "nan": "NaN",
@@ -139,13 +140,13 @@ def _odd_number(text: str) -> str | None:
 
 # Intervals: months, days and microseconds, as PostgreSQL stores them.
 
-_ISO_INTERVAL = re.compile(
+_ISO_INTERVAL = lazy_regex(
     r"([+-]?)P(?:([+-]?[0-9.]+)Y)?(?:([+-]?[0-9.]+)M)?(?:([+-]?[0-9.]+)W)?(?:([+-]?[0-9.]+)D)?"
     r"(?:T(?:([+-]?[0-9.]+)H)?(?:([+-]?[0-9.]+)M)?(?:([+-]?[0-9.]+)S)?)?"
 )
 _UNITS = {"year": (12, 0), "mon": (1, 0), "month": (1, 0), "week": (0, 7), "day": (0, 1)}
-_PART = re.compile(r"([+-]?[0-9]+) (year|mon|month|week|day)s?(?: |$)")
-_CLOCK = re.compile(r"([+-]?)([0-9]+):([0-9]{2})(?::([0-9]{2}(?:\.[0-9]+)?))?")
+_PART = lazy_regex(r"([+-]?[0-9]+) (year|mon|month|week|day)s?(?: |$)")
+_CLOCK = lazy_regex(r"([+-]?)([0-9]+):([0-9]{2})(?::([0-9]{2}(?:\.[0-9]+)?))?")
 
 
 def _interval(text: str) -> str | None:
@@ -186,7 +187,7 @@ def _verbose_interval(text: str) -> tuple[Decimal, ...] | None:
 
 # Times of a day with a zone, as seconds of the day in UTC, which may be those of the day before or after.
 
-_ZONED = re.compile(
+_ZONED = lazy_regex(
     r"([0-9]{2}):([0-9]{2})(?::([0-9]{2}(?:\.[0-9]+)?))?(?:Z|([+-])([0-9]{2})(?::?([0-9]{2})(?::([0-9]{2}))?)?)"
 )
 
@@ -203,7 +204,7 @@ def _zoned_time(text: str) -> str | None:
     return plain_number(total % 86400 + (86400 if total < 0 and total % 86400 else 0))
 
 
-_HEXADECIMAL = re.compile("[0-9a-f]{32}")
+_HEXADECIMAL = lazy_regex("[0-9a-f]{32}")
 
 
 def _uuid(text: str) -> str | None:
@@ -213,7 +214,7 @@ def _uuid(text: str) -> str | None:
 
 # Bits: texts of `0` and `1`, or the number that they are.
 
-_BIT_TEXT = re.compile("(?:[bB]'([01]*)'|([01]*))")
+_BIT_TEXT = lazy_regex("(?:[bB]'([01]*)'|([01]*))")
 _BIT_WORDS = {"true": "1", "t": "1", "false": "0", "f": "0"}
 
 
@@ -249,7 +250,7 @@ def _set(text: str) -> str | None:
 # Pairs of hstore: `"a"=>"1", "b"=>NULL`, a JSON object, or a JSON array of pairs.
 
 _HSTORE_TEXT = r'"(?:[^"\\]|\\.)*"'
-_HSTORE_PAIR = re.compile(rf"\s*({_HSTORE_TEXT})\s*=>\s*({_HSTORE_TEXT}|NULL)\s*(?:,|$)", re.DOTALL)
+_HSTORE_PAIR = lazy_regex(rf"\s*({_HSTORE_TEXT})\s*=>\s*({_HSTORE_TEXT}|NULL)\s*(?:,|$)", re.DOTALL)
 
 
 def _hstore(text: str) -> str | None:
@@ -272,9 +273,9 @@ def _hstore(text: str) -> str | None:
 # Points and other geometry of PostgreSQL: `(1,2)`; points also as a JSON object with `x` and `y`, and `POINT (1 2)`.
 
 _FLOAT = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?Infinity|NaN"
-_FLOATS = re.compile(_FLOAT)
-_GEOMETRY = re.compile(rf"[(\[{{<](?:[()\[\]{{}}<>,]|{_FLOAT})*")
-_POINT = re.compile(rf"\s*POINT\s*\(\s*({_FLOAT})\s+({_FLOAT})\s*\)\s*", re.IGNORECASE)
+_FLOATS = lazy_regex(_FLOAT)
+_GEOMETRY = lazy_regex(rf"[(\[{{<](?:[()\[\]{{}}<>,]|{_FLOAT})*")
+_POINT = lazy_regex(rf"\s*POINT\s*\(\s*({_FLOAT})\s+({_FLOAT})\s*\)\s*", re.IGNORECASE)
 
 
 def _geometry(text: str) -> str | None:
@@ -319,10 +320,10 @@ def _plain_json(value: Any) -> Any:
 
 # Arrays: as PostgreSQL writes them (`{1,NULL,"a b"}`), or as JSON.
 
-_TOKEN = re.compile(r'[{},]|"(?:[^"\\]|\\.)*"|[^{},"\s](?:[^{},"\\]|\\.)*', re.DOTALL)
+_TOKEN = lazy_regex(r'[{},]|"(?:[^"\\]|\\.)*"|[^{},"\s](?:[^{},"\\]|\\.)*', re.DOTALL)
 _JSON_MARKS = {"{": "[", "}": "]", ",": ","}
-_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-_BOUNDS = re.compile(r"((?:\[-?[0-9]+:-?[0-9]+\])+)=(?=\{)")  # of arrays whose places do not begin with 1
+_ESCAPED = lazy_regex(r"\\(.)", re.DOTALL)
+_BOUNDS = lazy_regex(r"((?:\[-?[0-9]+:-?[0-9]+\])+)=(?=\{)")  # of arrays whose places do not begin with 1
 
 
 def _array_text(text: str, element: pa.DataType) -> str | None:
@@ -387,7 +388,7 @@ def _element(token: str) -> str | None:
 # Values of no known kind
 
 _ANY_NUMBER = r"^[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)$"  # a leading zero may be of a code
-_ANY_EXPONENT = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]{1,6}")
+_ANY_EXPONENT = lazy_regex(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]{1,6}")
 _ANY_TIME = (
     r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[ T][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6}0*)?)?"
     r"(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?$"
@@ -439,7 +440,7 @@ def _any_times(texts: pa.StringArray) -> pa.StringArray:
     return as_strings(pc.if_else(known, written, marked))
 
 
-_ODD_TIME = re.compile(r"(.{10})(?:[T ](..:..)(?::(..)(?:\.([0-9]*?)0*)?)?)?Z?")
+_ODD_TIME = lazy_regex(r"(.{10})(?:[T ](..:..)(?::(..)(?:\.([0-9]*?)0*)?)?)?Z?")
 
 
 def _odd_times(texts: pa.StringArray) -> pa.StringArray:

@@ -7,7 +7,6 @@ the next number. If each row of A has a key of its own, the number of a key of B
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +16,7 @@ from ggfmt.arrow.arrays import narrow, non_null_values, numbered
 from ggfmt.columnar.hashes import row_codes
 from ggfmt.comparison.kinds import ANY, STRING
 from ggfmt.comparison.values import Common, as_common, common_type, name_infinite
+from ggfmt.dataclasses import dataclass, field
 
 _LONG = pa.int64()
 COUNT = pa.field("count", _LONG)  # the last column of whole rows: how many equal rows each stands for

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import unquote
 
@@ -25,8 +23,10 @@ from ggfmt.comparison.database import Database
 from ggfmt.comparison.files import ending_of, reading
 from ggfmt.comparison.sql_database import SqlDatabase, is_sql_database
 from ggfmt.database import is_database
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import UsageError
 from ggfmt.java.text import visible
+from ggfmt.lazy import lazy_regex
 from ggfmt.location import Location
 from ggfmt.reading.files import COMPRESSIONS, InputFile, not_found, open_input, unreadable
 from ggfmt.rowfiles.formats import ROW_FORMATS, RowFormat
@@ -36,8 +36,8 @@ log = logging.getLogger("ggfmt")
 _FORMATS = {suffix: format for format in ROW_FORMATS.values() for suffix in format.suffixes}
 _NO_ROWS = ("sql", "md", "md5", "sha1", "sha256", "sha512")  # next to rows: definitions, notes, checksums
 _HEAD_BYTES = max(len(format.mark) for format in ROW_FORMATS.values())
-_PART = re.compile(r"part[-_.].*|[0-9_]+")  # names of files that are parts of one table
-_NUMBER = re.compile(r"[0-9]+$")
+_PART = lazy_regex(r"part[-_.].*|[0-9_]+")  # names of files that are parts of one table
+_NUMBER = lazy_regex(r"[0-9]+$")
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 

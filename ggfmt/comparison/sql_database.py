@@ -12,7 +12,6 @@ import re
 import warnings
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,8 +23,16 @@ from ggfmt.comparison.files import Columns
 from ggfmt.comparison.sql_values import JSON_TEXTS, Reading, mysql_reading, reading
 from ggfmt.comparison.values import storage_type
 from ggfmt.database.postgresql import READ_HELP, DatabaseConnection, shown_url
-from ggfmt.diagnostics.diagnostic import Abend, UsageError, names_secret, without_credentials
-from ggfmt.diagnostics.packages import IMPORT_ERRORS, package_error
+from ggfmt.dataclasses import dataclass
+from ggfmt.diagnostics.diagnostic import (
+    IMPORT_ERRORS,
+    Abend,
+    UsageError,
+    names_secret,
+    package_error,
+    without_credentials,
+)
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.table import join_name
 from ggfmt.reading.files import not_found
 from ggfmt.rowfiles.files import ColumnError
@@ -42,12 +49,12 @@ _DRIVERS = {"mysql": "pymysql", "mariadb": "pymysql", "oracle": "oracledb"}  # i
 _EXTRAS = {"sqlalchemy": "sqlalchemy", "pymysql": "mysql", "oracledb": "oracle"}
 # What MariaDB makes of a column that is declared as JSON: a text, and this check.
 _CHECKS = "select constraint_schema, table_name, check_clause from information_schema.check_constraints"
-_JSON_CLAUSE = re.compile("json_valid\\(`((?:[^`]|``)*)`\\)")
+_JSON_CLAUSE = lazy_regex("json_valid\\(`((?:[^`]|``)*)`\\)")
 _SYSTEM_SCHEMAS = {"information_schema", "mysql", "performance_schema", "sys", "pg_catalog", "guest"}
-_URL = re.compile(r"([a-zA-Z][a-zA-Z0-9_]*)(?:\+([a-zA-Z0-9_]+))?://(?:([^/?#@]*)@)?([^/?#@]*)(/[^?#@]*)?(\?[^@]*)?")
-_FILE_URL = re.compile(r"(sqlite)(?:\+([a-zA-Z0-9_]+))?://()()(/[^?#]*)?(\?.*)?")  # nothing before an `@` is a secret
-_HOST = re.compile(r"(\[[^\]]*\]|[^:]*)(?::([0-9]*))?")
-_OPTION = re.compile(r"[?&]([^=&]*)=([^&]*)")
+_URL = lazy_regex(r"([a-zA-Z][a-zA-Z0-9_]*)(?:\+([a-zA-Z0-9_]+))?://(?:([^/?#@]*)@)?([^/?#@]*)(/[^?#@]*)?(\?[^@]*)?")
+_FILE_URL = lazy_regex(r"(sqlite)(?:\+([a-zA-Z0-9_]+))?://()()(/[^?#]*)?(\?.*)?")  # nothing before an `@` is a secret
+_HOST = lazy_regex(r"(\[[^\]]*\]|[^:]*)(?::([0-9]*))?")
+_OPTION = lazy_regex(r"[?&]([^=&]*)=([^&]*)")
 _CONNECT_SECONDS = 10
 _BATCH_ROWS = 1 << 14
 _MAX_MESSAGE = 300

@@ -9,29 +9,30 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ggfmt.config.properties import Comment, Entry, comment_above, comment_only, revalued
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, suggestion
 from ggfmt.java.text import JAVA_BLANKS, trim, visible
+from ggfmt.lazy import lazy_regex
 from ggfmt.options.value_types import Delimiter, Path, Representation, Text, ValueType, escape_value, unwrap_cdata
 
 # What starts a comment elsewhere: in SQL and parameter files of GoldenGate, in Java, in files of Windows.
 _NO_COMMENT = ("--", "//", ";")
 
-GOLDENGATE_KEY = re.compile(r"(?:gg|goldengate|javawriter|jvm|ggfmt)\.", re.IGNORECASE)
+GOLDENGATE_KEY = lazy_regex(r"(?:gg|goldengate|javawriter|jvm|ggfmt)\.", re.IGNORECASE)
 
 # A comment mark after a blank and before words; `//host/share` is a path.
-_MARK = re.compile(r"(?:^|(?<=\s))(?:(?:#+|//+|--+)(?=\s)|(?<=\s)(?:#|//(?!\w[\w.-]*/))(?=\w))")
-_LOG_PATTERN = re.compile(r"%[-.0-9]*[a-zA-Z]")
-_SWALLOWED_KEY = re.compile(r"gg\.[A-Za-z]+[\w.]*(?=\s*=)")
+_MARK = lazy_regex(r"(?:^|(?<=\s))(?:(?:#+|//+|--+)(?=\s)|(?<=\s)(?:#|//(?!\w[\w.-]*/))(?=\w))")
+_LOG_PATTERN = lazy_regex(r"%[-.0-9]*[a-zA-Z]")
+_SWALLOWED_KEY = lazy_regex(r"gg\.[A-Za-z]+[\w.]*(?=\s*=)")
 
 _OWN_LINE = "put it on a separate line that starts with `#`"
 
-_IGNORE = re.compile(r"[#!]+\s*ggfmt\s*:\s*ignore\b", re.IGNORECASE)
-_IGNORED = re.compile(r"[\s,:]*(GG[0-9]+)\b", re.IGNORECASE)
+_IGNORE = lazy_regex(r"[#!]+\s*ggfmt\s*:\s*ignore\b", re.IGNORECASE)
+_IGNORED = lazy_regex(r"[\s,:]*(GG[0-9]+)\b", re.IGNORECASE)
 
 
 def is_prose(entry: Entry) -> bool:
@@ -183,11 +184,11 @@ class Ignores:
 
 # Texts that are not what they look like: lost blanks, misread wrappers, names of characters.
 
-_CHARACTER = re.compile(r"\\u[0-9A-Fa-f]{4}|\\.|.", re.DOTALL)
-_WRAPPER = re.compile(r"(<?!?\[?)CDATA\s*([\[({])(.*)", re.DOTALL | re.IGNORECASE)
+_CHARACTER = lazy_regex(r"\\u[0-9A-Fa-f]{4}|\\.|.", re.DOTALL)
+_WRAPPER = lazy_regex(r"(<?!?\[?)CDATA\s*([\[({])(.*)", re.DOTALL | re.IGNORECASE)
 
 # How other places name a character; in a properties file, `\x01` is `x01` and `\001` is `001`.
-_NAMED = re.compile(
+_NAMED = lazy_regex(
     r"\\?U\+?(?P<java>[0-9A-F]{4})|[\\0]?X(?P<hex>[0-9A-F]{2,4})|\\?(?P<octal>[0-3][0-7]{2})"
     r"|\^(?P<control>[A-Z\[\\\]^_])|(?P<letters>(?:\\[TRNF])+)",
     re.IGNORECASE,

@@ -8,13 +8,14 @@ import re
 from ggfmt.diagnostics.diagnostic import suggestion, without_credentials
 from ggfmt.formats import FORMATS
 from ggfmt.java.text import visible
+from ggfmt.lazy import lazy_regex
 
 ENDINGS = (".properties", ".props")
 _MAX_LISTED = 5
 
 _NO_PROPERTIES = "the file has no properties of GoldenGate"
-_PARAMETERS = re.compile(rb"^[ \t]*(REPLICAT|EXTRACT)[ \t]+[\w$]+[ \t;]*\r?$", re.IGNORECASE | re.MULTILINE)
-_NAMED = re.compile(rb"\bSET[ \t]+property[ \t]*=[ \t]*([^\s;,]+)", re.IGNORECASE)
+_PARAMETERS = lazy_regex(rb"^[ \t]*(REPLICAT|EXTRACT)[ \t]+[\w$]+[ \t;]*\r?$", re.IGNORECASE | re.MULTILINE)
+_NAMED = lazy_regex(rb"\bSET[ \t]+property[ \t]*=[ \t]*([^\s;,]+)", re.IGNORECASE)
 
 # What a file seems to be, by a key that no other program has.
 _OTHERS = (

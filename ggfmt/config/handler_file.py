@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
-from ggfmt.config.event_handlers import Work
-from ggfmt.config.handler_options import DEFAULT_FORMAT, OF_FILE_WRITER, HandlerOptions, KafkaOptions, RunOptions
+from ggfmt.config.handler_options import DEFAULT_FORMAT, OF_FILE_WRITER, HandlerOptions, KafkaOptions, RunOptions, Work
 from ggfmt.config.property_table import (
     EVENT_HANDLER_TYPES,
     FILE_TYPES,
@@ -22,11 +21,11 @@ from ggfmt.config.property_table import (
     EventHandlerType,
     Formats,
     HandlerType,
-    Owners,
 )
 from ggfmt.diagnostics.diagnostic import list_names
-from ggfmt.formats import FORMATS
+from ggfmt.formats import FORMATS, formats_of_handlers
 from ggfmt.formats.api.format import Format
+from ggfmt.lazy import LazyMapping
 from ggfmt.options.property_values import argument_error
 from ggfmt.options.reference import sentence
 from ggfmt.options.releases import FIRST_RELEASE, RELEASES, find_release, is_available, is_later, manual_name
@@ -84,7 +83,7 @@ def handler_file(format: Format) -> str:
 
 
 # Those of `type_file`.
-NEW_TYPES: Owners[HandlerType | EventHandlerType] = Owners(
+NEW_TYPES: LazyMapping[HandlerType | EventHandlerType] = LazyMapping(
     (*EVENT_HANDLER_TYPES, *HANDLER_TYPES), lambda name: HANDLER_TYPES.get(name) or EVENT_HANDLER_TYPES[name]
 )
 
@@ -219,7 +218,7 @@ def _choice_of(format: Format) -> OptionSpec:
     """Return the property `format`, with the default that it has for the type of the format's handlers."""
     if not format.handler_type:
         return replace(FORMAT, doc=f"{format.doc} `ggfmt formats` lists the others.", kind=Text())
-    default = next(other for other in FORMATS.values() if other.handler_type == format.handler_type).name
+    default = formats_of_handlers(format.handler_type)[0]
     doc = "The format that ggfmt writes. GoldenGate ignores this line."
     return replace(FORMAT, doc=doc, kind=Text(), default=default)
 

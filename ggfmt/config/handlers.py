@@ -6,13 +6,13 @@ An error stops the command, warnings are returned, and notes are left to the lin
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from ggfmt.config.handler_options import HandlerConfig, HandlerOptions, RunOptions
 from ggfmt.config.lint.assembly import LEFT_OUT
 from ggfmt.config.lint.reading import ConfigurationParser
 from ggfmt.config.lint.releases import ReleaseFinding
 from ggfmt.config.properties import CHOSEN, SETTINGS, ParsedProperties, entries_from_settings, read_properties
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, MissingFileError
 from ggfmt.formats import FORMATS

@@ -24,13 +24,13 @@ from ggfmt.config.property_table import (
 from ggfmt.formats.goldengate import metacolumns
 from ggfmt.java.charsets import charset_names
 from ggfmt.java.text import trim
-from ggfmt.options.message_templates import MessageTemplate
+from ggfmt.lazy import lazy_regex
 from ggfmt.options.spec import OptionSpec
-from ggfmt.options.templates import MEANINGS, PathTemplate
+from ggfmt.options.templates import MEANINGS, MessageTemplate, PathTemplate
 from ggfmt.options.value_types import Bool, Charset, Choice, ValueType
 
-_LINE = re.compile(r"[ \t\f]*((?:\\.|[^\\:= \t\f])*)(?:[ \t\f]*[:=]|[ \t\f])?[ \t\f]*", re.DOTALL)
-_BLOCK = re.compile(r"gg\.(event)?handler\.([^.]+)\.", re.IGNORECASE)
+_LINE = lazy_regex(r"[ \t\f]*((?:\\.|[^\\:= \t\f])*)(?:[ \t\f]*[:=]|[ \t\f])?[ \t\f]*", re.DOTALL)
+_BLOCK = lazy_regex(r"gg\.(event)?handler\.([^.]+)\.", re.IGNORECASE)
 
 
 def offers(content: bytes, before: str) -> tuple[int, Mapping[str, str]]:

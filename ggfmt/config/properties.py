@@ -10,10 +10,9 @@ import codecs
 import io
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ggfmt.config.foreign_files import find_nearby
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import (
     MASK,
     Diagnostic,
@@ -24,6 +23,7 @@ from ggfmt.diagnostics.diagnostic import (
     without_credentials,
 )
 from ggfmt.java.text import JAVA_BLANKS
+from ggfmt.lazy import lazy_regex
 
 # Sources of entries that are not files.
 SETTINGS = "--set"
@@ -31,17 +31,17 @@ CHOSEN = "--to"
 ARGUMENTS = (SETTINGS, CHOSEN)
 
 _BLANKS = " \t\f"
-_KEY = re.compile(r"(?:\\.|[^\\=: \t\f])*", re.DOTALL)
-_SEPARATOR = re.compile(r"[ \t\f]*[=:]?[ \t\f]*")
-_ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|(u[0-9A-Fa-f]{0,3})|.)", re.DOTALL)
+_KEY = lazy_regex(r"(?:\\.|[^\\=: \t\f])*", re.DOTALL)
+_SEPARATOR = lazy_regex(r"[ \t\f]*[=:]?[ \t\f]*")
+_ESCAPE = lazy_regex(r"\\(?:u[0-9A-Fa-f]{4}|(u[0-9A-Fa-f]{0,3})|.)", re.DOTALL)
 
 _LETTERS = {"t": "\t", "n": "\n", "f": "\f", "r": "\r"}
-_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+_PAIR = lazy_regex("[\ud800-\udbff][\udc00-\udfff]")
 
-_COMMENT = re.compile(r"[ \t\f]*[#!]")
-_CONTINUED = re.compile(r"(?<!\\)(?:\\\\)*\\$")
+_COMMENT = lazy_regex(r"[ \t\f]*[#!]")
+_CONTINUED = lazy_regex(r"(?<!\\)(?:\\\\)*\\$")
 
-_HANDLER_PREFIX = re.compile(r"gg\.handler\.[^.]*\.")
+_HANDLER_PREFIX = lazy_regex(r"gg\.handler\.[^.]*\.")
 
 
 @dataclass(frozen=True)
@@ -123,6 +123,8 @@ def read_properties(path: str) -> ParsedProperties:
         with open(path, "rb") as stream:
             content = stream.read()
     except (OSError, ValueError) as error:
+        from ggfmt.config.foreign_files import find_nearby
+
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         finding = Diagnostic("GG100", f"the file cannot be read: {reason}", path, find_nearby(path))
         return ParsedProperties((), (finding,), missing=True)
@@ -341,7 +343,7 @@ def _masked(line: str, value_column: int | None) -> str:
 # secret, has none.
 
 _LINE_BLANKS = " \t\f"
-_PLAIN_KEY = re.compile(r"[\w.-]+")
+_PLAIN_KEY = lazy_regex(r"[\w.-]+")
 
 
 def removal(entry: Entry) -> Rewrite | None:

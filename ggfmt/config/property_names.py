@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from ggfmt.config.properties import Entry
@@ -21,12 +20,14 @@ from ggfmt.config.property_table import (
     PROCESS,
     types_having,
 )
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Diagnostic, did_you_mean, listing, suggestion
 from ggfmt.formats import FORMATS
+from ggfmt.lazy import lazy_regex
 from ggfmt.options.releases import FIRST_RELEASE
 from ggfmt.options.spec import PropertySet
 
-_HANDLER_KEY = re.compile(r"gg\.handler\.([^.]+)\.(.+)", re.DOTALL)
+_HANDLER_KEY = lazy_regex(r"gg\.handler\.([^.]+)\.(.+)", re.DOTALL)
 _SECTIONS = ("handler", "eventhandler")
 
 
@@ -148,7 +149,7 @@ def _process_keys() -> tuple[dict[int, list[list[str]]], dict[str, str]]:
     return parts, {name.replace(".", "").lower(): name for name in names}
 
 
-_PLACEHOLDER = re.compile(r"name|[<{\[(]name[>}\])]", re.IGNORECASE)
+_PLACEHOLDER = lazy_regex(r"name|[<{\[(]name[>}\])]", re.IGNORECASE)
 
 
 def is_placeholder(handler: str) -> bool:

@@ -7,21 +7,20 @@ declared in Python, and are not repeated there.
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from functools import cached_property
 from typing import Any, TypeVar
 
-from ggfmt.config.event_handlers import Work
-from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerOptions, KafkaOptions, RunOptions
-from ggfmt.formats import FORMATS
+from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerOptions, KafkaOptions, RunOptions, Work
+from ggfmt.dataclasses import dataclass, replace
+from ggfmt.formats import FORMATS, WRITTEN, formats_of_handlers
 from ggfmt.formats.goldengate.container_files import OrcOptions, ParquetOptions
 from ggfmt.formats.goldengate.metacolumns import Template
-from ggfmt.options.message_templates import MessageTemplate
+from ggfmt.lazy import LazyMapping
 from ggfmt.options.releases import FIRST_RELEASE, release_numbers
 from ggfmt.options.spec import NO_PROPERTIES, Need, Options, OptionSpec, PropertySet
-from ggfmt.options.templates import FileNameTemplate, HexBytes, PathTemplate
+from ggfmt.options.templates import FileNameTemplate, HexBytes, MessageTemplate, PathTemplate
 from ggfmt.options.value_types import (
     Bool,
     Charset,
@@ -214,27 +213,7 @@ def _kind(values: str) -> ValueType[Any]:
 _O = TypeVar("_O", bound=Owner)
 
 
-class Owners(Mapping[str, _O]):
-    """Owners by name. Each is made when it is asked for: a handler file needs few of them."""
-
-    def __init__(self, names: Iterable[str], make: Callable[[str], _O]) -> None:
-        self._made: dict[str, _O | None] = dict.fromkeys(names)
-        self._make = make
-
-    def __getitem__(self, name: str) -> _O:
-        owner = self._made[name]
-        if owner is None:
-            owner = self._made[name] = self._make(name)
-        return owner
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._made)
-
-    def __len__(self) -> int:
-        return len(self._made)
-
-
-def _owners(kind: OwnerKind, word: str, make: type[_O], common: PropertySet = NO_PROPERTIES) -> Owners[_O]:
+def _owners(kind: OwnerKind, word: str, make: type[_O], common: PropertySet = NO_PROPERTIES) -> LazyMapping[_O]:
     """Return the owners of a kind that the table has. `word`: the start of their heads."""
 
     def made(name: str) -> _O:
@@ -246,12 +225,12 @@ def _owners(kind: OwnerKind, word: str, make: type[_O], common: PropertySet = NO
         own = PropertySet(_listed(head, declared, given.get("since", FIRST_RELEASE)))
         return make(kind, name, own, common, doc, **known)
 
-    return Owners((head[len(word) + 1 :] for head in _SECTIONS if head.startswith(f"{word} ")), made)
+    return LazyMapping((head[len(word) + 1 :] for head in _SECTIONS if head.startswith(f"{word} ")), made)
 
 
 def _declared(name: str) -> PropertySet:
     """Return what ggfmt declares of the properties of a type of handlers."""
-    own = [spec for format in FORMATS.values() if format.handler_type == name for spec in format.options.specs()]
+    own = [spec for format in formats_of_handlers(name) for spec in FORMATS[format].options.specs()]
     return PropertySet((*own, *HandlerOptions.specs(), *(KafkaOptions.specs() if name in KAFKA_TYPES else ())))
 
 
@@ -261,9 +240,9 @@ _READ: dict[str, Any] = {
     "chain": lambda text: tuple(text.split(" -> ")),
     "stages": lambda text: tuple(text.split()),
 }
-_WRITTEN = {name: format.doc for name, format in FORMATS.items() if format.writes is not None}
+_WORDS = LazyMapping(WRITTEN, lambda name: FORMATS[name].doc)
 FORMAT = OptionSpec(
-    "format", "format", Choice(_WRITTEN), DEFAULT_FORMAT, "Choose the format.", FIRST_RELEASE, ("formatter",)
+    "format", "format", Choice(_WORDS), DEFAULT_FORMAT, "Choose the format.", FIRST_RELEASE, ("formatter",)
 )
 
 
@@ -284,24 +263,28 @@ PROCESS = Owner(OwnerKind.PROCESS, "process", PropertySet(_listed("process")))  
 OWN = Owner(OwnerKind.OWN, "ggfmt", RunOptions.specs())
 
 
-def _formats() -> Iterator[Owner]:
-    """Yield the owners of the properties of formats, with those that ggfmt lacks; then formats that ggfmt lacks."""
-    lacking: dict[str, list[OptionSpec]] = {}
-    since: dict[str, str] = {}
-    for head, lines in _SECTIONS.items():
-        for name in head.split()[1:] if head.startswith("format ") else ():
-            lacking.setdefault(name, []).extend(replace(spec, changes=True) for spec in _listed(head))
-            since[name] = _facts(lines[0][0]).get("since", FIRST_RELEASE)
-    for name, format in FORMATS.items():
-        kind = OwnerKind.HANDLER if format.handler_type else OwnerKind.FORMAT
-        own = PropertySet((*format.options.specs(), *lacking.pop(name, ())))
-        yield Owner(kind, name, own, doc=format.doc, since=format.since)
-    for name, listed in lacking.items():
-        yield Owner(OwnerKind.FORMAT, name, PropertySet(listed), doc=_LACKING, since=since[name])
-
-
 _LACKING = "A format of GoldenGate that ggfmt does not have."
-FORMAT_OWNERS = {owner.name: owner for owner in _formats()}
+_OF_FORMATS: dict[str, list[str]] = {}  # the sections with properties that ggfmt lacks
+for _head in _SECTIONS:
+    for _name in _head.split()[1:] if _head.startswith("format ") else ():
+        _OF_FORMATS.setdefault(_name, []).append(_head)
+
+
+def _format_owner(name: str) -> Owner:
+    """Return the owner of the properties of a format, with those that ggfmt lacks."""
+    lacking: list[OptionSpec] = []
+    since = FIRST_RELEASE
+    for head in _OF_FORMATS.get(name, ()):
+        lacking += (replace(spec, changes=True) for spec in _listed(head))
+        since = _facts(_SECTIONS[head][0][0]).get("since", FIRST_RELEASE)
+    format = FORMATS.get(name)
+    if format is None:
+        return Owner(OwnerKind.FORMAT, name, PropertySet(lacking), doc=_LACKING, since=since)
+    kind = OwnerKind.HANDLER if format.handler_type else OwnerKind.FORMAT
+    return Owner(kind, name, PropertySet((*format.options.specs(), *lacking)), doc=format.doc, since=format.since)
+
+
+FORMAT_OWNERS = LazyMapping(dict.fromkeys((*FORMATS, *_OF_FORMATS)), _format_owner)
 OF_JAVA_ADAPTER = "Java adapter"  # in place of a release
 
 

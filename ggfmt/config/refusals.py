@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import posixpath
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -12,16 +11,15 @@ from ggfmt.config.handler_options import HandlerConfig, RunOptions, not_done
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context
-from ggfmt.formats.goldengate.container_files import LZO
 from ggfmt.formats.goldengate.metacolumns import variables_of
 from ggfmt.java.charsets import byte_order_mark, native_charset
-from ggfmt.java.date_format import date_mask
 from ggfmt.java.text import InvalidValueError, visible
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.table import TableDef
 from ggfmt.options.spec import Options
 from ggfmt.options.value_types import NATIVE, SchemaDirectory
 
-SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+SCHEME = lazy_regex(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 # The codes of these findings that are not codes of handler files.
@@ -88,6 +86,8 @@ def variables(config: HandlerConfig, run_options: RunOptions) -> tuple[Mapping[s
 
 
 def mask_refusals(config: HandlerConfig) -> Iterator[Diagnostic]:
+    from ggfmt.java.date_format import date_mask
+
     reads_by_mask = not FORMATS[config.format].handler_type  # Kafka Connect's converter has time stamps of one form
     if not reads_by_mask or not getattr(config.options, "enable_timestamp_logical_type", False):
         return
@@ -102,6 +102,8 @@ def mask_refusals(config: HandlerConfig) -> Iterator[Diagnostic]:
 
 def _codecs(config: HandlerConfig) -> Iterator[Diagnostic]:
     """Yield GG149 for files that an event handler would compress with LZO, for which there is no library."""
+    from ggfmt.formats.goldengate.container_files import LZO
+
     for event in config.events:
         if getattr(event.options, "compression_codec", None) == LZO:
             entry = event.entries["compressionCodec"]

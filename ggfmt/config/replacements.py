@@ -17,6 +17,7 @@ from ggfmt.config.property_names import rename_finding
 from ggfmt.config.property_table import KEYS
 from ggfmt.diagnostics.diagnostic import Diagnostic, suggestion
 from ggfmt.java.text import InvalidValueError, trim
+from ggfmt.lazy import lazy_regex
 from ggfmt.options.releases import is_later
 from ggfmt.options.spec import Need
 from ggfmt.options.value_types import Replacements, Text, Transform
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from ggfmt.java.regex import JavaRegex
     from ggfmt.java.replacement import Replacement
 
-_KEY = re.compile(r"gg\.(?:schema|content)replace(?:regex|string)[0-9]*")
+_KEY = lazy_regex(r"gg\.(?:schema|content)replace(?:regex|string)[0-9]*")
 
 
 def is_replacement(key: str) -> bool:
@@ -110,7 +111,7 @@ def _lacking(name: str, given: Mapping[str, Entry], reached: Mapping[str, set[st
 # have one type, `regex`. `*`, the manual's default of some patterns, is not a Java pattern: it matches all names.
 
 _LIST = "gg.transforms"
-_TRANSFORM_KEY = re.compile(r"gg\.transform\.([^.]+)\.(.+)", re.DOTALL | re.IGNORECASE)
+_TRANSFORM_KEY = lazy_regex(r"gg\.transform\.([^.]+)\.(.+)", re.DOTALL | re.IGNORECASE)
 _TYPE = "regex"
 _ALL_NAMES = "*"
 _PREFIX = "gg.transform.<name>."

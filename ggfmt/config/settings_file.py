@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from typing import Any
 
 from ggfmt.diagnostics.diagnostic import Span, UsageError
+from ggfmt.lazy import lazy_regex
 
 FILE_NAME = "ggfmt.toml"
 OF_LINTER = ("select", "ignore", "extend-ignore", "per-file-ignores", "machine")
 OF_RUNS = ("master",)
 
-_PLACE = re.compile(r" \(at line ([0-9]+), column ([0-9]+)\)$")
+_PLACE = lazy_regex(r" \(at line ([0-9]+), column ([0-9]+)\)$")
 
 
 def parse_toml(text: str, file: str, code: str) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from ggfmt.config.handler_options import HandlerOptions
 from ggfmt.config.property_table import (
@@ -25,19 +24,21 @@ from ggfmt.config.property_table import (
     OwnerKind,
 )
 from ggfmt.config.replacements import is_replacement
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.codes import CODES, Code
 from ggfmt.diagnostics.diagnostic import did_you_mean
 from ggfmt.formats import FORMATS
 from ggfmt.formats.goldengate import metacolumns
+from ggfmt.lazy import lazy_regex
 from ggfmt.options import templates
 from ggfmt.options.spec import OptionSpec, PropertySet
 
 # The keys below each kind, by the start of a key; the last group is the name in the kind.
 _KEYS = {
-    OwnerKind.FORMAT: re.compile(r"(?:gg\.handler\.([^.]+)\.)?format(?:ter)?\.(.+)", re.DOTALL | re.IGNORECASE),
-    OwnerKind.HANDLER: re.compile(r"gg\.handler\.([^.]+)\.(.+)", re.DOTALL | re.IGNORECASE),
-    OwnerKind.EVENT_HANDLER: re.compile(r"gg\.eventhandler\.([^.]+)\.(.+)", re.DOTALL | re.IGNORECASE),
-    OwnerKind.OWN: re.compile(r"()ggfmt\.(.+)", re.DOTALL | re.IGNORECASE),
+    OwnerKind.FORMAT: lazy_regex(r"(?:gg\.handler\.([^.]+)\.)?format(?:ter)?\.(.+)", re.DOTALL | re.IGNORECASE),
+    OwnerKind.HANDLER: lazy_regex(r"gg\.handler\.([^.]+)\.(.+)", re.DOTALL | re.IGNORECASE),
+    OwnerKind.EVENT_HANDLER: lazy_regex(r"gg\.eventhandler\.([^.]+)\.(.+)", re.DOTALL | re.IGNORECASE),
+    OwnerKind.OWN: lazy_regex(r"()ggfmt\.(.+)", re.DOTALL | re.IGNORECASE),
 }
 _APPLIED = Owner(OwnerKind.HANDLER, "handler", PropertySet((FORMAT, *HandlerOptions.specs())), doc="All handlers.")
 OWNERS: tuple[Owner, ...] = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ggfmt.database.postgresql import PostgreSQL
-from ggfmt.definitions.unknown_types import warn_of_unknown_types
+from ggfmt.definitions.source import warn_of_unknown_types
 from ggfmt.model.table import STRING, Column, TableDef, join_name
 from ggfmt.model.type_names import type_of
 

@@ -15,21 +15,29 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from ggfmt.diagnostics.diagnostic import MASK, Abend, Span, UsageError, without_credentials
-from ggfmt.diagnostics.packages import IMPORT_ERRORS, package_error
+from ggfmt.diagnostics.diagnostic import (
+    IMPORT_ERRORS,
+    MASK,
+    Abend,
+    Span,
+    UsageError,
+    package_error,
+    without_credentials,
+)
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.sql import Sql, sql
 from ggfmt.model.table import join_name
 from ggfmt.rowfiles.files import ColumnError
 
-_ADDRESS = re.compile(r"postgres(?:ql)?://(?:([^@/?]*)@)?([^/?@]*)(?:/([^?@]*))?(?:\?([^@]*))?", re.DOTALL)
-_BAD_ESCAPE = re.compile(r"%(?![0-9a-fA-F]{2})")
-_PASSWORD = re.compile(r"(?:^|&)(?:ssl)?password=([^&]*)")
+_ADDRESS = lazy_regex(r"postgres(?:ql)?://(?:([^@/?]*)@)?([^/?@]*)(?:/([^?@]*))?(?:\?([^@]*))?", re.DOTALL)
+_BAD_ESCAPE = lazy_regex(r"%(?![0-9a-fA-F]{2})")
+_PASSWORD = lazy_regex(r"(?:^|&)(?:ssl)?password=([^&]*)")
 _CONNECT_SECONDS = 10
 
 # Messages of libpq that start so name no part of the URL but host, port, user and database.
-_SAFE_MESSAGES = re.compile("connection to server|could not translate host name|no password supplied|fe_sendauth")
+_SAFE_MESSAGES = lazy_regex("connection to server|could not translate host name|no password supplied|fe_sendauth")
 READ_HELP = "make sure that the user can read the table, and repeat the comparison"
-_STATE = re.compile(r"\s*\bSQLSTATE: .*", re.DOTALL)
+_STATE = lazy_regex(r"\s*\bSQLSTATE: .*", re.DOTALL)
 
 _SETTINGS = (
     "set local client_encoding = 'UTF8'",

@@ -11,20 +11,19 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ggfmt.definitions import schemas, sql
-from ggfmt.definitions.source import DefinitionFile, is_charset
-from ggfmt.definitions.unknown_types import warn_of_unknown_types
+from ggfmt.dataclasses import dataclass, field
+from ggfmt.definitions.source import DefinitionFile, is_charset, warn_of_unknown_types
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, MissingFileError, Span
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 __all__ = ["load_definitions", "read_definitions"]
 
 SUFFIXES = (".def", ".sql", ".avsc", ".schema.json")
-VERSION = re.compile(
+VERSION = lazy_regex(
     r"_[0-9]{4}-[0-9]{2}-[0-9]{2}_[0-9]{2}-[0-9]{2}-[0-9]{2}\.[0-9]{3}\."
 )  # copies of `versionSchemas`
 KNOWN_FILES = (
@@ -55,20 +54,20 @@ _DEFGEN, _SQL, _AVRO, _JSON, _HEADER = range(5)  # kinds of files, the most deta
 # Oracle's DATE is a DATE although it has a time of day. For other databases the parts of the value decide: up to the
 # day a DATE, from the hour on a TIME, else a TIMESTAMP.
 
-DEFGEN_MARK = re.compile(
+DEFGEN_MARK = lazy_regex(
     r"^(?:\*\+- Defgen version\b|\* *Field descriptions\b|Definition for table\s)", re.MULTILINE | re.IGNORECASE
 )
-ENCODING = re.compile(r"\*\+- *Defgen version[^,\r\n]*, *Encoding +([^\s,]+)", re.IGNORECASE)
-FIELD_LIST = re.compile(r"\*\s*Field descriptions\b", re.IGNORECASE)
-FIELD = re.compile(r"\*\s*([0-9]{1,3})\s+(\S.*)")
-TABLE = re.compile(r"Definition for table\s+(\S.*)", re.IGNORECASE)
-TABLE_NAME_PART = re.compile(r'"((?:[^"]|"")*)"')
-END = re.compile(r"End of definition", re.IGNORECASE)
-PROPERTY = re.compile(r"([A-Za-z][A-Za-z ]*):(?:\s+(.*))?")
-WORD = re.compile(r"\S+", re.ASCII)
-ENTRY_FIELD = re.compile(r'"(?:[^"]|"")*"|\S+', re.ASCII)
-NUMBER = re.compile(r"-?[0-9]{1,9}")
-HEADER_NAME = re.compile(r"[^\W\d][\w$# ]*")
+ENCODING = lazy_regex(r"\*\+- *Defgen version[^,\r\n]*, *Encoding +([^\s,]+)", re.IGNORECASE)
+FIELD_LIST = lazy_regex(r"\*\s*Field descriptions\b", re.IGNORECASE)
+FIELD = lazy_regex(r"\*\s*([0-9]{1,3})\s+(\S.*)")
+TABLE = lazy_regex(r"Definition for table\s+(\S.*)", re.IGNORECASE)
+TABLE_NAME_PART = lazy_regex(r'"((?:[^"]|"")*)"')
+END = lazy_regex(r"End of definition", re.IGNORECASE)
+PROPERTY = lazy_regex(r"([A-Za-z][A-Za-z ]*):(?:\s+(.*))?")
+WORD = lazy_regex(r"\S+", re.ASCII)
+ENTRY_FIELD = lazy_regex(r'"(?:[^"]|"")*"|\S+', re.ASCII)
+NUMBER = lazy_regex(r"-?[0-9]{1,9}")
+HEADER_NAME = lazy_regex(r"[^\W\d][\w$# ]*")
 BLANKS = " \t\v\f"
 
 REQUIRED = ("Name", "Data Type", "External Length", "Scale", "Key Column")
@@ -287,19 +286,19 @@ def read_definitions(path: str, source: WriterSettings = DEFAULT_SETTINGS) -> li
 
     `source` describes the messages to which the file may belong. Raises: ConfigurationError with every GG201 or GG202.
     """
-    content = _read(path, schemas.WrittenMetadata.of(source))
+    content = _read(path, source)
     if content.doubts:
         raise ConfigurationError.of(*content.doubts)
     return content.tables
 
 
-def _read(path: str, written: schemas.WrittenMetadata | None) -> _FileContent:
+def _read(path: str, messages: WriterSettings) -> _FileContent:
     try:
         with open(path, "rb") as file:
             source = DefinitionFile(path, file.read())
     except (OSError, ValueError) as error:
         raise MissingFileError.of(_unreadable(path, error)) from error
-    kind, tables = _parse(source, written)
+    kind, tables = _parse(source, messages)
     if source.problems:
         raise ConfigurationError.of(*source.problems)
     return _FileContent(kind, tables, source.doubts)
@@ -313,7 +312,6 @@ def load_definitions(paths: Iterable[str], source: WriterSettings = DEFAULT_SETT
     lack keys and some types. Files of one kind must agree. `source` describes the messages.
     Raises: ConfigurationError with the problems of all files, GG201 to GG203.
     """
-    written = schemas.WrittenMetadata.of(source)
     problems: list[Diagnostic] = []
     raised = ConfigurationError
     definitions: dict[str, _Definition] = {}
@@ -326,7 +324,7 @@ def load_definitions(paths: Iterable[str], source: WriterSettings = DEFAULT_SETT
             continue
         for file in files:
             try:
-                content = _read(file, written)
+                content = _read(file, source)
             except ConfigurationError as error:
                 problems.extend(error.diagnostics)
                 raised = MissingFileError if isinstance(error, MissingFileError) else raised
@@ -370,7 +368,7 @@ def _unreadable(path: str, error: Exception) -> Diagnostic:
     return Diagnostic("GG201", f"the definitions cannot be read: {reason}", path)
 
 
-def _parse(source: DefinitionFile, written: schemas.WrittenMetadata | None) -> tuple[int, list[TableDef]]:
+def _parse(source: DefinitionFile, messages: WriterSettings) -> tuple[int, list[TableDef]]:
     if source.text.lstrip().startswith(("{", "[")):
         try:
             document = json.loads(source.text)
@@ -382,16 +380,22 @@ def _parse(source: DefinitionFile, written: schemas.WrittenMetadata | None) -> t
         except (ValueError, RecursionError):
             source.problem("not JSON that can be read: it is nested too deeply, or a number has too many digits")
             return _JSON, []
+        from ggfmt.definitions import schemas
+
+        written = schemas.WrittenMetadata.of(messages)
         if schemas.is_avro_schema(document):
             return _AVRO, schemas.parse_avro_schema(source, document, written)
         if schemas.is_json_schema(document):
             return _JSON, schemas.parse_json_schema(source, document, written)
     elif DEFGEN_MARK.search(source.text) is not None:
         return _DEFGEN, parse_defgen(source)
-    elif sql.CREATE.search(source.text) is not None:
-        return _SQL, sql.parse_sql(source)
-    elif source.path.endswith(".csv"):
-        return _HEADER, _parse_header(source)
+    else:
+        from ggfmt.definitions import sql
+
+        if sql.CREATE.search(source.text) is not None:
+            return _SQL, sql.parse_sql(source)
+        if source.path.endswith(".csv"):
+            return _HEADER, _parse_header(source)
     message = "the file has none of the known kinds of definitions"
     source.problems.append(Diagnostic("GG201", message, source.path, f"give {KNOWN_FILES}"))
     return _JSON, []
@@ -399,6 +403,8 @@ def _parse(source: DefinitionFile, written: schemas.WrittenMetadata | None) -> t
 
 def _parse_header(source: DefinitionFile) -> list[TableDef]:
     """Return the table of a file with a header line: it has the name of the file, and its columns are texts."""
+    from ggfmt.definitions.schemas import without_metadata
+
     line = source.lines[0].lstrip("\ufeff")
     delimiter = max(",;|\t", key=line.count)
     names = [name.strip().removeprefix('"').removesuffix('"') for name in line.split(delimiter)]
@@ -408,7 +414,7 @@ def _parse_header(source: DefinitionFile) -> list[TableDef]:
         return []
     table = source.table(
         os.path.basename(source.path).removesuffix(".csv"),
-        [Column(name) for name in schemas.without_metadata(names)],
+        [Column(name) for name in without_metadata(names)],
         1,
     )
     return [table] if table else []

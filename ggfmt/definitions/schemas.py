@@ -11,11 +11,11 @@ error. GoldenGate's columns may be null, its metadata are never null.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import takewhile
 from typing import Any
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.definitions.source import DefinitionFile
 from ggfmt.diagnostics.diagnostic import list_names
 from ggfmt.formats.api.format import WriterSettings

@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 import codecs
-import re
+import logging
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, list_names
 from ggfmt.java.text import visible
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.table import Column, TableDef, split_name
+
+log = logging.getLogger("ggfmt")
+
+
+def warn_of_unknown_types(tables: Iterable[TableDef]) -> None:
+    """Log a warning for each table that has columns with types of unknown names: their values are texts."""
+    unknown: dict[str, dict[str, None]] = {}
+    for table in tables:
+        found = [f"{column.name} {column.type.unknown}" for column in table.columns if column.type.unknown]
+        if found:
+            unknown.setdefault(table.full_name, {}).update(dict.fromkeys(found))
+    for name, columns in unknown.items():
+        message = "[GG219] table %s: the types are unknown, and the values are text: %s"
+        log.warning(message, visible(name), visible(list_names(columns)))
+
 
 BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 NOT_CHARSETS = {"idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape"}  # Python's, not a file's
-LINE_END = re.compile(r"\r\n|\r|\n")
+LINE_END = lazy_regex(r"\r\n|\r|\n")
 
 
 def is_charset(name: str) -> bool:

@@ -17,12 +17,13 @@ from typing import NamedTuple
 
 from ggfmt.definitions.source import DefinitionFile
 from ggfmt.diagnostics.diagnostic import list_names
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.table import Column, SqlType, TableDef, join_name, name_parts
 from ggfmt.model.type_names import type_of
 
-CREATE = re.compile(r"^\s*create\s[^;('\"]*?\btable\b", re.IGNORECASE | re.MULTILINE)
+CREATE = lazy_regex(r"^\s*create\s[^;('\"]*?\btable\b", re.IGNORECASE | re.MULTILINE)
 
-_TOKEN = re.compile(
+_TOKEN = lazy_regex(
     r"""--[^\n]*|/\*.*?\*/|\s+
     |(?im:^copy\s[^;]*\sfrom\s+stdin\b[^;]*;.*?^\\\.\s*$)
     |(?P<text>'(?:[^']|'')*'|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$)
@@ -32,10 +33,10 @@ _TOKEN = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 # Of MySQL, where a backslash hides a quote, and a comment can start with #
-_MYSQL_TOKEN = re.compile(
+_MYSQL_TOKEN = lazy_regex(
     _TOKEN.pattern.replace("(?:[^']|'')*", r"(?:[^'\\]|''|\\.)*").replace("--", r"(?:--|\#)", 1), re.DOTALL | re.VERBOSE
 )
-_DIALECT = re.compile(r"^[ \t]*(?:--+|#|/\*+|rem) *ggfmt: *dialect *= *(\w+)", re.IGNORECASE | re.MULTILINE)
+_DIALECT = lazy_regex(r"^[ \t]*(?:--+|#|/\*+|rem) *ggfmt: *dialect *= *(\w+)", re.IGNORECASE | re.MULTILINE)
 # What only one system writes: in comments of its tools, and in statements without comments and texts
 _DUMPS = (
     ("mysql", r"^-- (?:MySQL|MariaDB) dump\b"),

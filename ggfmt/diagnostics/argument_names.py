@@ -10,14 +10,15 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
 from typing import Literal
 
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError
+from ggfmt.lazy import lazy_regex
 
 # A flag is true or false, pairs are a mapping, and keywords are arguments of their own: `**input_options`.
 ArgumentKind = Literal["value", "number", "flag", "pairs", "keywords"]
-_OPTION = re.compile(r"`(--?[a-z][a-z-]*)(?:[ =]([^`]+))?`")
+_OPTION = lazy_regex(r"`(--?[a-z][a-z-]*)(?:[ =]([^`]+))?`")
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,14 @@ GG1xx configuration, GG2xx table definitions and schemas, GG3xx reading, GG4xx f
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
+from ggfmt.dataclasses import dataclass
+from ggfmt.lazy import lazy_regex
+
 BAD_RECORDS = "handle-bad-records"
-_PAGE = re.compile(r"# \w+: (.+)\n\n(.+?)\n\n```diff\n(.+?)```\n", re.DOTALL)
+_PAGE = lazy_regex(r"# \w+: (.+)\n\n(.+?)\n\n```diff\n(.+?)```\n", re.DOTALL)
 
 
 class Severity(str, Enum):

@@ -14,13 +14,17 @@ declared in `ggfmt.diagnostics.codes`, where its severity comes from. The except
 from __future__ import annotations
 
 import difflib
+import os
 import re
+import sys
+import traceback
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.codes import CODES, Severity
+from ggfmt.lazy import lazy_regex
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -280,7 +284,7 @@ def list_names(names: Iterable[str]) -> str:
 
 # The second form is a password with a slash in it, which a URI should not have but that of an object store may. With
 # only one slash before it, it is not a URI, but was meant as one.
-_CREDENTIALS = re.compile(r"(?<=:/)(/[^/@\s]+|/?[^/@:\s]+:(?!\d+(?:/|$))[^@\s]+)@")
+_CREDENTIALS = lazy_regex(r"(?<=:/)(/[^/@\s]+|/?[^/@:\s]+:(?!\d+(?:/|$))[^@\s]+)@")
 
 
 _CONTAINERS = ("abfs:/", "abfss:/", "wasb:/", "wasbs:/")  # the user is a container or an account of Azure
@@ -291,17 +295,17 @@ _WORDS = (
     r"(?:passw(?:or)?d|pwd|passphrase|secret|credential|token|jaas|keystore[._-]key|key[._-]pem"
     r"|(?:access|account|api|private|encryption)[._-]?key)"
 )
-_SECRET_KEY = re.compile(_WORDS, re.IGNORECASE)
-_NO_SECRET = re.compile(r"include(?:gg)?tokens?$", re.IGNORECASE)
+_SECRET_KEY = lazy_regex(_WORDS, re.IGNORECASE)
+_NO_SECRET = lazy_regex(r"include(?:gg)?tokens?$", re.IGNORECASE)
 # `jdbc:oracle:thin:user/password@host`, which is not a URI.
-_ORACLE = re.compile(r"(?<=jdbc:oracle:)(thin:|oci8?:)[^\s/@]*/(?:\"[^\"]*\"|[^\s@])+@", re.IGNORECASE)
+_ORACLE = lazy_regex(r"(?<=jdbc:oracle:)(thin:|oci8?:)[^\s/@]*/(?:\"[^\"]*\"|[^\s@])+@", re.IGNORECASE)
 # `password=x`, `"password": "x"`, and the signature of a link that Azure signed.
-_ASSIGNED = re.compile(
+_ASSIGNED = lazy_regex(
     rf"((?:{_WORDS}[\w.-]{{0,80}}|(?<=[?&])sig)(?:[\"']?\s*=\s*|[\"']\s*:\s*))"
     r"(\"[^\"]*\"?|'[^']*'?|[^\s&;,\"'`)]+)",
     re.IGNORECASE,
 )
-_HARMLESS = re.compile(r"[\"']?(?:true|false|\*\*\*|\$\{[^}]*\}|[A-Z_]+)?[\"']?")
+_HARMLESS = lazy_regex(r"[\"']?(?:true|false|\*\*\*|\$\{[^}]*\}|[A-Z_]+)?[\"']?")
 
 
 def names_secret(key: str) -> bool:
@@ -343,3 +347,42 @@ def credentials(uri: str) -> tuple[str, str]:
     found = _CREDENTIALS.match(uri, uri.find("://") + 2)  # a path may contain text that looks like credentials
     user, _, password = found[1].removeprefix("/").partition(":") if found else ("", "", "")
     return user, password
+
+
+# Packages that cannot be imported: only some of them are not installed.
+
+# What imports raise: a file of a package may be unreadable, or a library that it loads absent.
+IMPORT_ERRORS = (ImportError, OSError)
+_AGAIN = "correct the permissions of the package, or install it again"
+
+
+def package_error(code: str, message: str, package: str, error: BaseException | None, help: str) -> Diagnostic:
+    """Return the diagnostic for a package that is needed. `message` and `help`: if it is not installed."""
+    problem = _problem(package.partition(".")[0], error)
+    return Diagnostic(code, message, help=help) if problem is None else Diagnostic(code, problem, help=_AGAIN)
+
+
+def unimported_package(error: BaseException) -> str | None:
+    """Return the package that an error is about; None if the error is not one of an import."""
+    if isinstance(error, ImportError):
+        return error.name
+    if not isinstance(error, OSError) or not isinstance(error.filename, str):
+        return None
+    frames = (frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__))
+    folders = [folder for folder in sys.path if folder and error.filename.startswith(os.path.join(folder, ""))]
+    if not folders or not any(file.startswith("<frozen importlib") for file in frames):
+        return None
+    inside = os.path.relpath(error.filename, max(folders, key=len))
+    return os.path.splitext(inside.split(os.sep)[0])[0]
+
+
+def _problem(package: str, error: BaseException | None) -> str | None:
+    """Return why an installed package cannot be imported; None if it is not installed."""
+    for folder in filter(os.path.isdir, sys.path):
+        inside = os.path.join(folder, package)
+        for path in (folder, inside, f"{inside}.py", os.path.join(inside, "__init__.py")):
+            if os.path.exists(path) and not os.access(path, os.R_OK):
+                return f"the package `{package}` cannot be read: no permission for `{path}`"
+    if error is None or (isinstance(error, ModuleNotFoundError) and (error.name or package) == package):
+        return None
+    return f"the package `{package}` cannot be imported: {' '.join(str(error).split())[:200]}"

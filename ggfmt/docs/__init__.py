@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from ggfmt.dataclasses import dataclass
+from ggfmt.lazy import lazy_regex
+
 # What makes parts of a page, and what tests and tools read in it: no reader sees these lines.
-_COMMENT = re.compile(r"^<!-- .*? -->\n+", re.MULTILINE)
-_FENCE = re.compile(r"^```")
-_HEADING = re.compile(r"(#+) (.+)")
-_NAMED = re.compile(r"#+ `([\w-]+)`")
-_FORMATS = re.compile(r"`([\w-]+)`")  # in the titles of their pages
-_SENTENCE_END = re.compile(r"(?<=[.?]) ")
+_COMMENT = lazy_regex(r"^<!-- .*? -->\n+", re.MULTILINE)
+_FENCE = lazy_regex(r"^```")
+_HEADING = lazy_regex(r"(#+) (.+)")
+_NAMED = lazy_regex(r"#+ `([\w-]+)`")
+_FORMATS = lazy_regex(r"`([\w-]+)`")  # in the titles of their pages
+_SENTENCE_END = lazy_regex(r"(?<=[.?]) ")
 
 # The table of contents: pages in the order of a reader's questions. `zensical.toml` is made from it.
 SECTIONS: dict[str, tuple[str, ...]] = {

@@ -10,8 +10,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import GgfmtError, without_credentials
 from ggfmt.doctor.finding import (
     LIBRARIES,

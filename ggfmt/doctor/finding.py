@@ -8,8 +8,9 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
+
+from ggfmt.dataclasses import dataclass, field
 
 LITTLE_SPACE = 10**9
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")

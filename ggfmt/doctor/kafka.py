@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from ggfmt.diagnostics.diagnostic import GgfmtError, without_credentials
 from ggfmt.doctor.finding import Finding, State, size_text
-from ggfmt.kafka.address import KafkaAddress, is_kafka
+from ggfmt.kafka import is_kafka
+from ggfmt.kafka.address import KafkaAddress
 from ggfmt.kafka.client import ClientSettings
 from ggfmt.kafka.cluster import access_rules, broker_settings, topic_settings
 from ggfmt.kafka.jobs import STATE_TOPIC, Transactions

@@ -13,7 +13,6 @@ import gc
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -22,6 +21,7 @@ import pyarrow as pa
 from ggfmt.arrow import arrays
 from ggfmt.arrow import compute as pc
 from ggfmt.columnar.timestamps import instant_micros
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.formats.api import reading
 from ggfmt.formats.api.format import Projection

@@ -6,13 +6,13 @@ the user says otherwise, and never another value.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import pyarrow as pa
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import list_names
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.table import Kind, SqlType
 
 TEXT = pa.string()
@@ -154,8 +154,8 @@ SCALARS: dict[pa.DataType, str] = {
 # Types that rows of a base snapshot may have besides, by name.
 SMALL_TYPES = {"tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32()}
 _BY_NAME = {name: type for type, name in SCALARS.items()}
-_DECIMAL = re.compile(r"decimal\( *([0-9]{1,2}) *, *([0-9]{1,2}) *\)")
-_ARRAY = re.compile(r"array<(.+)>")
+_DECIMAL = lazy_regex(r"decimal\( *([0-9]{1,2}) *, *([0-9]{1,2}) *\)")
+_ARRAY = lazy_regex(r"array<(.+)>")
 
 
 def named_type(name: str) -> pa.DataType | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
@@ -13,6 +12,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import StringMapArray, as_strings, counts_by_value, list_array, non_null_values, string_maps
 from ggfmt.columnar.images import unless_all, with_nulls
 from ggfmt.columnar.typed import as_text, typed_values
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.frames.column_types import TEXT
 from ggfmt.frames.shapes import NAMES, TEXTS
 from ggfmt.model.change import Image, ImageColumn

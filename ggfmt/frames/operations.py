@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -13,6 +12,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import StringMapArray, as_string_maps, as_strings, list_array, narrow, non_null_values
 from ggfmt.columnar.typed import as_text
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, list_names
 from ggfmt.formats.api.reading import Reject
 from ggfmt.formats.records.problems import contradictions, name_problem, unknown_column

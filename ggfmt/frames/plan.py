@@ -6,11 +6,11 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
 
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.diagnostic import Span, UsageError, list_names, suggestion
 from ggfmt.formats import FORMATS
@@ -20,7 +20,7 @@ from ggfmt.frames.batches import FrameProjection
 from ggfmt.frames.column_types import is_value_type, listed_types
 from ggfmt.frames.shapes import GENERIC, IMAGES, UnknownTypeError, ddl_type, from_spark, typed, with_definitions
 from ggfmt.java.text import InvalidValueError
-from ggfmt.kafka.address import is_kafka
+from ggfmt.kafka import is_kafka
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import STRING, Column, Kind, SqlType, TableDef
 from ggfmt.options.property_values import refuse_empty

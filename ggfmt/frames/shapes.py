@@ -17,15 +17,16 @@ import base64
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 
 from ggfmt.columnar.typed import is_scalar
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, suggestion
 from ggfmt.frames.column_types import CLOCK, INSTANT, SCALARS, TEXT, change_type, named_type, type_name
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.sql import SPARK
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
@@ -98,7 +99,7 @@ _OF_USERS: Mapping[str, pa.DataType] = {
     "varchar": TEXT,
     "void": pa.null(),
 }
-_DECIMAL = re.compile(r"decimal\(([0-9]+),([0-9]+)\)")
+_DECIMAL = lazy_regex(r"decimal\(([0-9]+),([0-9]+)\)")
 
 
 def ddl(schema: pa.Schema) -> str:
@@ -137,9 +138,9 @@ def _to_spark(type: pa.DataType) -> Any:
     return "long" if name == "bigint" else name
 
 
-_TOKEN = re.compile(r"`(?:[^`]|``)*`|.", re.DOTALL)
-_COLUMN = re.compile(r"\s*(?:`((?:[^`]|``)+)`|(\w+))\s*:?\s*(.*)", re.ASCII | re.DOTALL)
-_NESTED = re.compile(r"(struct|map|array)\s*<(.*)>", re.ASCII | re.DOTALL | re.IGNORECASE)
+_TOKEN = lazy_regex(r"`(?:[^`]|``)*`|.", re.DOTALL)
+_COLUMN = lazy_regex(r"\s*(?:`((?:[^`]|``)+)`|(\w+))\s*:?\s*(.*)", re.ASCII | re.DOTALL)
+_NESTED = lazy_regex(r"(struct|map|array)\s*<(.*)>", re.ASCII | re.DOTALL | re.IGNORECASE)
 
 
 class DdlError(ValueError):

@@ -14,7 +14,6 @@ import pickle
 import secrets
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -26,6 +25,7 @@ from pyspark.sql.datasource import (
     InputPartition,
 )
 
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.frames.batches import record_batches
 from ggfmt.frames.plan import Plan, frame_error, make_plan, narrow_projection, parse_request, schema_from_spark
 from ggfmt.frames.shapes import to_spark

@@ -12,13 +12,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from ggfmt.commit.store import FAILURES
+from ggfmt.dataclasses import asdict, dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.formats.api.format import Projection, WriterSettings
 from ggfmt.formats.api.reading import Layout, Reader, Reject

@@ -11,7 +11,6 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,6 +24,7 @@ from ggfmt.commit.commit import MODES, write_errors_stop
 from ggfmt.commit.directory import OutputDirectory
 from ggfmt.commit.locking import SharedLease, owner_of
 from ggfmt.config.handlers import read_configuration
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, Span, UsageError, list_names, suggestion
 from ggfmt.engine import Run, open_outputs

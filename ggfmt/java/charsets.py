@@ -10,6 +10,8 @@ import re
 from functools import cache
 from typing import Any, Protocol
 
+from ggfmt.lazy import lazy_regex
+
 # The encoders of charsets for which Python has no codec with the same bytes. `charset_tables.xz` is JSON, made by
 # tests/tools/make_charset_tables.py from a JDK. A table has the `replacement` of characters that the charset lacks;
 # `pairs`, two characters that together have bytes of their own; and `modes`, each with the bytes that switch to it, its
@@ -94,15 +96,15 @@ class TableEncoder:
             by_code.setdefault(code, character)
         twins = {character: by_code[code] for character, code in self._codes.items() if by_code[code] != character}
         self._twins = {ord(character): first for character, first in twins.items()}
-        self._twin = re.compile(f"[{re.escape(''.join(twins))}]" if twins else "(?!)")
+        self._twin = lazy_regex(f"[{re.escape(''.join(twins))}]" if twins else "(?!)")
         self.single: str | None = None
         if all(len(code) == 1 for code in by_code):
             self.single = "".join(by_code.get(bytes((code,)), "\ufffe") for code in range(256))
             self._charmap = codecs.charmap_build(self.single)
         pairs = {pair: bytes.fromhex(made.partition(":")[2]) for pair, made in table["pairs"].items()}
         self._codes.update(pairs)
-        self._pair = re.compile("|".join(map(re.escape, pairs)) or "(?!)")
-        self._token = re.compile(f"{self._pair.pattern}|.", re.DOTALL)
+        self._pair = lazy_regex("|".join(map(re.escape, pairs)) or "(?!)")
+        self._token = lazy_regex(f"{self._pair.pattern}|.", re.DOTALL)
         self.whole = not pairs
 
     def encode(self, text: str) -> tuple[bytes, int]:
@@ -267,7 +269,7 @@ _NAMES_ELSEWHERE = {
     "th8tisascii": "TIS-620",
     "cl8koi8r": "KOI8-R",
 }
-_NUMBERED = re.compile(r"[a-z0-9]{2,5}?(?:iso8859p([0-9]{1,2})|mswin([0-9]{3,4}))", re.IGNORECASE)
+_NUMBERED = lazy_regex(r"[a-z0-9]{2,5}?(?:iso8859p([0-9]{1,2})|mswin([0-9]{3,4}))", re.IGNORECASE)
 
 
 def name_elsewhere(text: str) -> str | None:

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.java.text import InvalidValueError, UnsupportedValueError
+from ggfmt.lazy import lazy_regex
 
 _PARTS = {"yyyy": "([0-9]{4})", **dict.fromkeys(("MM", "dd", "HH", "mm", "ss"), "([0-9]{2})")}
-_TOKEN = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+", re.DOTALL)
+_TOKEN = lazy_regex(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+", re.DOTALL)
 _MICROS, _NANOS = 6, 9
 _HELP = "write `yyyy`, `MM`, `dd`, `HH`, `mm`, `ss` and up to nine `S`, as in `yyyy-MM-dd HH:mm:ss.SSSSSS`"
 

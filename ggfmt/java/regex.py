@@ -6,11 +6,12 @@ import re
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import groupby
 
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.java.text import InvalidValueError, UnsupportedValueError, visible
+from ggfmt.lazy import lazy_regex
 
 LAST = sys.maxunicode
 
@@ -204,7 +205,7 @@ class PatternCursor:
         return starts
 
     def match(self, pattern: str) -> str | None:
-        match = re.compile(pattern).match(self.text, self.at)
+        match = lazy_regex(pattern).match(self.text, self.at)
         if match is None:
             return None
         self.at = match.end()

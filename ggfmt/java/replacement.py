@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import cached_property
 
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.java.regex import JavaRegex
 from ggfmt.java.text import InvalidValueError, UnsupportedValueError
+from ggfmt.lazy import lazy_regex
 
-_PIECE = re.compile(r"\\(.?)|\$(?:([0-9])|\{([A-Za-z][A-Za-z0-9]*)\})?|[^\\$]+", re.DOTALL)
+_PIECE = lazy_regex(r"\\(.?)|\$(?:([0-9])|\{([A-Za-z][A-Za-z0-9]*)\})?|[^\\$]+", re.DOTALL)
 
 
 def parse_replacement(text: str, regex: JavaRegex) -> tuple[str | int, ...]:

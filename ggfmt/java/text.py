@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import signal
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from ggfmt.lazy import lazy_regex
 
 JAVA_BLANKS = "".join(map(chr, range(0x21)))
 
@@ -31,7 +32,7 @@ class UnsupportedValueError(InvalidValueError):
     """A value that is legal in GoldenGate, and that ggfmt cannot apply."""
 
 
-_CLASS = re.compile(r"(?:[^\W\d][\w$]*\.)*[^\W\da-z][\w$]*")
+_CLASS = lazy_regex(r"(?:[^\W\d][\w$]*\.)*[^\W\da-z][\w$]*")
 
 
 def is_java_class(text: str) -> bool:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Span, UsageError, without_credentials
+from ggfmt.kafka import SCHEME
+from ggfmt.lazy import lazy_regex
 
-SCHEME = "kafka"
-_ADDRESS = re.compile(r"kafka://([^/?]*)/?([^?]*)(?:\?(.*))?", re.IGNORECASE | re.DOTALL)
-_BROKER = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
+_ADDRESS = lazy_regex(r"kafka://([^/?]*)/?([^?]*)(?:\?(.*))?", re.IGNORECASE | re.DOTALL)
+_BROKER = lazy_regex(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
 _PORT = 9092
 
 
@@ -30,10 +31,6 @@ class KafkaAddress:
     @property
     def shown(self) -> str:
         return f"{SCHEME}://{self.brokers}" + (f"/{self.topic}" if self.topic else "")
-
-
-def is_kafka(text: str) -> bool:
-    return text[: len(SCHEME) + 3].lower() == f"{SCHEME}://"
 
 
 def parse_address(text: str) -> KafkaAddress:

@@ -8,13 +8,22 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ggfmt.diagnostics.diagnostic import MASK, Abend, Diagnostic, UsageError, names_secret, without_credentials
-from ggfmt.diagnostics.packages import IMPORT_ERRORS, package_error
-from ggfmt.kafka.address import SCHEME
+from ggfmt.dataclasses import dataclass, field
+from ggfmt.diagnostics.diagnostic import (
+    IMPORT_ERRORS,
+    MASK,
+    Abend,
+    Diagnostic,
+    UsageError,
+    names_secret,
+    package_error,
+    without_credentials,
+)
+from ggfmt.kafka import SCHEME
+from ggfmt.lazy import lazy_regex
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Producer
@@ -43,7 +52,7 @@ _HELPS = (
     (r"[Aa]uthoriz", "ask for the right on the topic, the group or the transactional id"),
     (r"answers|onnect|imed out|transport", "check the host and the port, and whether the broker runs"),
 )
-_AROUND_REASON = re.compile(r"^\[thrd:[^\]]*\]: |/bootstrap(?=:)| \(after [0-9]+ms in state \w+.*\)$", re.DOTALL)
+_AROUND_REASON = lazy_regex(r"^\[thrd:[^\]]*\]: |/bootstrap(?=:)| \(after [0-9]+ms in state \w+.*\)$", re.DOTALL)
 _COMBINED = "Failed to create producer: "
 
 

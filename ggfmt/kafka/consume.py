@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.kafka.client import SECONDS, ClientSettings, kafka_errors_stop
 from ggfmt.kafka.cluster import topic_settings

@@ -9,13 +9,14 @@ import logging
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span, list_names
 from ggfmt.java.text import trim
 from ggfmt.kafka.address import KafkaAddress
 from ggfmt.kafka.client import ClientSettings
+from ggfmt.lazy import lazy_regex
 
 VARIABLE = "GGFMT_KAFKA_"  # and the name in capitals, with `_` for its dots
 
@@ -113,9 +114,9 @@ _REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "*.classes": ((), _NO_JAVA),
 }
 
-_NAME = re.compile(r"[a-z][a-z0-9]*([.-][A-Za-z0-9]+)+|debug|acks|retries|partitioner")
-_REFERENCE = re.compile(r"\$\{[^}]*\}|ORACLEWALLET\[", re.IGNORECASE)
-_LIMITS = re.compile(r"outside allowed range (\S+?)\.\.(\S+)")
+_NAME = lazy_regex(r"[a-z][a-z0-9]*([.-][A-Za-z0-9]+)+|debug|acks|retries|partitioner")
+_REFERENCE = lazy_regex(r"\$\{[^}]*\}|ORACLEWALLET\[", re.IGNORECASE)
+_LIMITS = lazy_regex(r"outside allowed range (\S+?)\.\.(\S+)")
 
 
 @dataclass(frozen=True)
@@ -279,8 +280,8 @@ def _matches(name: str, patterns: Iterable[str]) -> bool:
 # Java's `sasl.jaas.config`: a class, a word, options, a semicolon; texts in quotes have the escapes of Java.
 
 _VALUE = r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|[\w.$-]+"
-_LOGIN_OPTION = re.compile(rf"\s+(?P<key>[\w.$-]+)\s*=\s*(?P<value>{_VALUE})", re.DOTALL)
-_LOGIN = re.compile(
+_LOGIN_OPTION = lazy_regex(rf"\s+(?P<key>[\w.$-]+)\s*=\s*(?P<value>{_VALUE})", re.DOTALL)
+_LOGIN = lazy_regex(
     r"\s*(?P<module>[\w.$]+)\s+(?:required|requisite|sufficient|optional)"
     rf"(?P<options>(?:\s+[\w.$-]+\s*=\s*(?:{_VALUE}))*)\s*;\s*",
     re.DOTALL | re.IGNORECASE,
@@ -297,7 +298,7 @@ _LOGINS = {
     f"{_SECURITY}.scram.ScramLoginModule": _USER,
     f"{_SECURITY}.oauthbearer.OAuthBearerLoginModule": _CLIENT,
 }
-_ESCAPE = re.compile(r"\\([0-3]?[0-7]{1,2}|.)", re.DOTALL)
+_ESCAPE = lazy_regex(r"\\([0-3]?[0-7]{1,2}|.)", re.DOTALL)
 _CONTROLS = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
@@ -311,7 +312,7 @@ def _unquoted(text: str) -> str:
     return _ESCAPE.sub(character, text[1:-1])
 
 
-_BLOCK = re.compile(r"(-----BEGIN [^-]+-----)([^-:]*)(-----END [^-]+-----)")
+_BLOCK = lazy_regex(r"(-----BEGIN [^-]+-----)([^-:]*)(-----END [^-]+-----)")
 
 
 def _with_lines(pem: str) -> str:

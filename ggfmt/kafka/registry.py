@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, Span, UsageError, without_credentials
 from ggfmt.kafka.client import SECONDS, library
+from ggfmt.lazy import lazy_regex
 
 if TYPE_CHECKING:
     from confluent_kafka.schema_registry import SchemaRegistryClient
 
 ENVIRONMENT = "GGFMT_SCHEMA_REGISTRY_"  # precedes the names of settings in capitals, with `_` for `.`
 RETRIES = 3
-_URL = re.compile("(?:https?|mock)://", re.IGNORECASE)
+_URL = lazy_regex("(?:https?|mock)://", re.IGNORECASE)
 _USER = "basic.auth.user.info"
 # The settings of the Python client, by its names and by those of Java.
 _NAMES = {

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.kafka.client import ClientSettings
 
 

@@ -16,10 +16,11 @@ import importlib.util
 import os
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
 from types import ModuleType
 from typing import Any, TypeVar
+
+from ggfmt.dataclasses import dataclass
 
 SWITCH = "GGFMT_KERNELS"
 REVISION = 38  # the same number as in revision.h

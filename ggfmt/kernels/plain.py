@@ -13,6 +13,8 @@ from functools import lru_cache
 from itertools import accumulate, pairwise, repeat
 from typing import Any
 
+from ggfmt.lazy import lazy_regex
+
 # Escapes of single characters. javax.json escapes all other characters below U+0020 as \u00xx and none above.
 _SHORT = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\", '"': '\\"'}
 JSON_ESCAPES = str.maketrans({chr(code): f"\\u{code:04x}" for code in range(0x20)} | _SHORT)
@@ -62,7 +64,7 @@ def _bytes(value: str | bytes) -> bytes:
 
 def _escaped(characters: str, escapes: dict[int, str]) -> Callable[[str], bytes]:
     """Return the encoder of texts some characters of which have escapes. Most texts have no such character."""
-    replace = re.compile(f"[{characters}]").sub
+    replace = lazy_regex(f"[{characters}]").sub
     return lambda text: replace(lambda found: found[0].translate(escapes), text).encode()
 
 
@@ -198,7 +200,7 @@ _PATTERNS = tuple(
 )
 
 
-_DECIMAL = re.compile(r"-?0*([0-9]+)(?:[.]([0-9]+))?")
+_DECIMAL = lazy_regex(r"-?0*([0-9]+)(?:[.]([0-9]+))?")
 
 
 def fits(texts: Any, form: int) -> bool:

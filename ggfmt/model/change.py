@@ -7,7 +7,6 @@ A column of an image has three states. Where `present` is false, it is *missing*
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -16,6 +15,7 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import StringMapArray, string_maps
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.model.table import TableDef
 
 

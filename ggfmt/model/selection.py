@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Literal
 
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.model.table import join_name, name_parts
 
 How = Literal["null", "hash", "fixed"]

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import NewType
+
+from ggfmt.dataclasses import dataclass, field
 
 Sql = NewType("Sql", str)  # a piece of SQL
 

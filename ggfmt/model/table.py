@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
+
+from ggfmt.dataclasses import dataclass, field, replace
+from ggfmt.lazy import lazy_regex
 
 
 class Kind(str, Enum):
@@ -172,7 +173,7 @@ def split_name(full_name: str) -> tuple[str, ...]:
     return parts
 
 
-_QUOTED = re.compile(r'"((?:[^"]|"")*\.(?:[^"]|"")*)"(?=\.|$)')  # quotes around names without a dot belong to the name
+_QUOTED = lazy_regex(r'"((?:[^"]|"")*\.(?:[^"]|"")*)"(?=\.|$)')  # quotes around names without a dot belong to the name
 
 
 def name_parts(full_name: str) -> tuple[str, ...]:

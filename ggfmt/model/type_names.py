@@ -11,21 +11,22 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.table import Kind, SqlType
 
 UNSIGNED_DIGITS = 20  # of a number of 64 bits without a sign
 _MAX_DIGITS = 38  # of Oracle's `NUMBER(*,s)`
 
 _MAX_DIMENSIONS = 6  # of an array in PostgreSQL
-_NUMBERS = re.compile(r"\(((?:[^()']|'(?:[^'\\]|\\.)*')*)\)")
-_SIZE = re.compile(r"\s*(-? ?[0-9]{1,9})\s*(?:char|byte|octets|codeunits[0-9]+|[kmg])?\s*", re.IGNORECASE)
-_ARRAY = re.compile(r" ?(?:\[ ?[0-9]* ?\]|\barray)$", re.IGNORECASE)
-_SCHEMA = re.compile(r"^(?:pg_catalog|public|extensions|sys|sysibm|mdsys)\.")  # of types that come with a database
+_NUMBERS = lazy_regex(r"\(((?:[^()']|'(?:[^'\\]|\\.)*')*)\)")
+_SIZE = lazy_regex(r"\s*(-? ?[0-9]{1,9})\s*(?:char|byte|octets|codeunits[0-9]+|[kmg])?\s*", re.IGNORECASE)
+_ARRAY = lazy_regex(r" ?(?:\[ ?[0-9]* ?\]|\barray)$", re.IGNORECASE)
+_SCHEMA = lazy_regex(r"^(?:pg_catalog|public|extensions|sys|sysibm|mdsys)\.")  # of types that come with a database
 _WORDS = r"(?:signed|ascii|unicode|compressed|binary)(?= |$)"  # of MySQL
 # What may follow a type, and does not change its values
-_CLAUSES = re.compile(rf" (?:character set|charset|collate|ccsid) \S+| for (?:sbcs|mixed) data| {_WORDS}")
-_OF_BYTES = re.compile(r" (?:character set|charset) binary\b")
-_UNSIGNED = re.compile(r" (?:unsigned|zerofill)\b")  # in MySQL, the second implies the first
+_CLAUSES = lazy_regex(rf" (?:character set|charset|collate|ccsid) \S+| for (?:sbcs|mixed) data| {_WORDS}")
+_OF_BYTES = lazy_regex(r" (?:character set|charset) binary\b")
+_UNSIGNED = lazy_regex(r" (?:unsigned|zerofill)\b")  # in MySQL, the second implies the first
 
 
 class TypeRule(NamedTuple):

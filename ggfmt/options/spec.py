@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
 from enum import Enum
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, TypeVar, cast
 
+from ggfmt.dataclasses import dataclass, field, fields
 from ggfmt.java.text import trim
+from ggfmt.lazy import lazy_regex
 from ggfmt.options import value_types
 from ggfmt.options.releases import FIRST_RELEASE
 
@@ -98,7 +99,7 @@ class OptionSpec:
         return self.kind.parse(trimmed) if trimmed or self.kind.keeps_empty else self.default
 
 
-_DOUBLED = re.compile(r"(.+)format\.\1", re.DOTALL)
+_DOUBLED = lazy_regex(r"(.+)format\.\1", re.DOTALL)
 
 
 class PropertySet(tuple[OptionSpec, ...]):

@@ -10,18 +10,18 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import did_you_mean, list_names, suggestion
-from ggfmt.java.date_format import DateFormat, parse_date_format
 from ggfmt.java.text import InvalidValueError, UnsupportedValueError, trim, visible
-from ggfmt.options.value_types import ValueType, unwrap_cdata
+from ggfmt.lazy import lazy_regex
+from ggfmt.options.value_types import Text, ValueType, unwrap_cdata
 
 if TYPE_CHECKING:
+    from ggfmt.java.date_format import DateFormat
     from ggfmt.java.replacement import Replacement
-
 
 DATA_SLASH = "\0"
 NUMBER = "\x01"  # placeholder for the number of a file
@@ -294,8 +294,8 @@ def escape_data(text: str) -> str:
 
 
 _DEFAULT_MASK = "yyyy-MM-dd_HH-mm-ss.SSS"
-_ENDING = re.compile(r"\.(?=[0-9]*[A-Za-z])[A-Za-z0-9]{1,20}$")
-_ROOTED = re.compile(r"[/\\]|[A-Za-z]:|[A-Za-z][A-Za-z0-9+.-]*://")
+_ENDING = lazy_regex(r"\.(?=[0-9]*[A-Za-z])[A-Za-z0-9]{1,20}$")
+_ROOTED = lazy_regex(r"[/\\]|[A-Za-z]:|[A-Za-z][A-Za-z0-9+.-]*://")
 
 # Keywords of a single operation, in templates for messages; a file contains many operations.
 OF_AN_OPERATION = ("primaryKeys", "position", "opType", "opTimestamp", "xid", "csn", "token", "null")
@@ -375,7 +375,7 @@ def parse_pieces(text: str) -> tuple[Piece, ...]:
 
 def _keyword(text: str, start: int) -> tuple[Piece, int]:
     """Return the keyword that starts with the `${` at `start`, and the place after it."""
-    match = re.compile(r"[^\[\]{}$]*").match(text, start + 2)
+    match = lazy_regex(r"[^\[\]{}$]*").match(text, start + 2)
     assert match is not None
     at, arguments = match.end(), []
     while text[at : at + 1] == "[":
@@ -436,7 +436,7 @@ def meant_keyword(word: str, keywords: Collection[str], others: Mapping[str, str
 
 
 # Keywords without their `${` and `}`, as in shells and other templates.
-_OTHER_MARKS = re.compile(
+_OTHER_MARKS = lazy_regex(
     r"\$(?:\(\s*([\w-]+)\s*[)\[]|\[\s*([\w-]+)\s*\]|([A-Za-z]\w*))|(?<!\$)[%#@]?\{\s*([\w-]+)\s*[}\[]"
     r"|<\s*([\w-]+)\s*>|%([A-Za-z]\w*)%"
 )
@@ -506,13 +506,19 @@ def _regex(_: str, arguments: list[str]) -> Piece:
         raise type(error)(f"has a `${{regex[]}}` that {error}", error.help) from None
 
 
+def _timestamp(mask: str) -> Timestamp:
+    from ggfmt.java.date_format import parse_date_format
+
+    return Timestamp(parse_date_format(mask))
+
+
 # By keyword: minimum and maximum number of arguments in brackets, and the function that makes the piece.
 _KEYWORDS: dict[str, tuple[int, int, Callable[[str, list[str]], Piece]]] = {
     **{name: (0, 0, lambda keyword, _: TableName(keyword)) for name in TABLE_NAMES},
     "groupName": (0, 0, lambda *_: GroupName()),
     "emptyString": (0, 0, lambda *_: Literal("")),
     **{name: (0, 0, lambda keyword, _: Count(keyword)) for name in COUNTS},
-    "currentTimestamp": (0, 1, lambda _, given: Timestamp(parse_date_format("".join(given) or _DEFAULT_MASK))),
+    "currentTimestamp": (0, 1, lambda _, given: _timestamp("".join(given) or _DEFAULT_MASK)),
     "staticMap": (1, 2, lambda name, given: StaticMap(_by_table(name, given[0]), given[1] if given[1:] else None)),
     "columnValue": (1, 3, _column_value),
     "toLowerCase": (1, 1, lambda _, given: Case(parse_pieces(given[0]), upper=False)),
@@ -615,3 +621,62 @@ class HexBytes(ValueType[str]):
         if not re.fullmatch("(?:[0-9A-Fa-f]{2})+", text):
             raise InvalidValueError("is not an even number of hexadecimal digits", f"give {self.legal}")
         return text.lower()
+
+
+# Templates for topics, keys, streams and the like: those of Kafka have values, ggfmt checks the keywords of others.
+#
+# Keywords are compared without regard to case (GoldenGate for Big Data 12.3.2.1, 10.3.5, and later releases).
+
+# Those that have a value in messages of a transaction as a whole; any other keyword then ends GoldenGate's run.
+OF_TRANSACTIONS = ("position", "opTimestamp", "emptyString", "groupName", "currentTimestamp", "null")
+
+# Keywords that have no value, or that GoldenGate's manuals do not describe well enough.
+_UNKNOWN_VALUES = UNKNOWN_VALUES | {
+    "opType": "may be a letter or a word: what GoldenGate writes is not known",
+}
+_NULL = OfOperation("null")
+
+
+class MessageTemplate(ValueType[str]):
+    """A template for the topic or the key of a message."""
+
+    legal = "a template"
+
+    def parse(self, text: str) -> str:
+        read_message_template(text)
+        return unwrap_cdata(text)
+
+
+def read_message_template(text: str) -> NameTemplate:
+    """Parse the trimmed value of a template for messages, also with keywords for which ggfmt has no value."""
+    text = unwrap_cdata(text)
+    template = NameTemplate(text, parse_pieces(text))
+    for piece in template.all():
+        if isinstance(piece, Count):
+            message = f"has `${{{piece.keyword}}}`, which counts the operations of a file: messages are in none"
+            raise InvalidValueError(message, "use another keyword", place_of(text, piece))
+    return template
+
+
+def of_one_operation(template: NameTemplate) -> str | None:
+    """Return the first keyword that has no value for a transaction as a whole."""
+    return next((piece.keyword for piece in template.all() if piece.keyword not in ("", *OF_TRANSACTIONS)), None)
+
+
+def parse_message_template(text: str) -> tuple[Piece, ...]:
+    """Parse the template of topics or keys for messages of one operation each; empty for `${null}` alone.
+
+    Raises: InvalidValueError also for a keyword without a value, and for `${null}` beside something else.
+    """
+    if not Text().parse(text):
+        raise InvalidValueError("is empty", "write `${emptyString}` for an empty text, or `${null}` for no key")
+    template = read_message_template(text)
+    for piece in template.all():
+        reason = _UNKNOWN_VALUES.get(piece.keyword)
+        if reason is not None:
+            message = f"has `${{{piece.keyword}}}`, which {reason}"
+            raise InvalidValueError(message, "use another keyword, or a text of your own", place_of(text, piece))
+    nulls = [piece for piece in template.all() if piece == _NULL]
+    if nulls and template.pieces != (_NULL,):
+        raise InvalidValueError("has `${null}` beside something else", "write `${emptyString}` for no text")
+    return () if nulls else template.pieces

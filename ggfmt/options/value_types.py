@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, ClassVar, Generic, Literal, TypeVar
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import list_names, suggestion
 from ggfmt.java.charsets import canonical_name, charset_names, java_refuses, name_elsewhere, refusal
 from ggfmt.java.text import InvalidValueError, UnsupportedValueError, is_java_class, trim, visible
+from ggfmt.lazy import lazy_regex
 from ggfmt.options.releases import find_release
 
 if TYPE_CHECKING:
@@ -360,7 +361,7 @@ class SchemaDirectory(Path):
 
 
 NATIVE = "native"
-_MARKED = re.compile(r"utf[-_ ]?8[-_ ]?(?:bom|sig|with[-_ ]?bom)", re.IGNORECASE)
+_MARKED = lazy_regex(r"utf[-_ ]?8[-_ ]?(?:bom|sig|with[-_ ]?bom)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

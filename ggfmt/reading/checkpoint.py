@@ -15,7 +15,6 @@ import os
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import msgspec
@@ -26,9 +25,10 @@ from ggfmt.commit.journal import damaged, read_document
 from ggfmt.commit.names import METADATA_DIRECTORY, counted
 from ggfmt.commit.records import MANIFEST, as_bytes, run_file
 from ggfmt.commit.store import FAILURES
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError, without_credentials
 from ggfmt.java.text import visible
-from ggfmt.kafka.address import is_kafka
+from ggfmt.kafka import is_kafka
 from ggfmt.location import Location
 from ggfmt.model.selection import ALL_TABLES, TableSelection
 from ggfmt.reading.content import DIGEST_DIGITS, END_BYTES, Content, Ends, digests_at, examine, measure

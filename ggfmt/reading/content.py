@@ -9,14 +9,14 @@ Size and checksum of a compressed file are kept as stored, too.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
 from ggfmt.commit.store import FAILURES
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.avro.containers import MAGIC, find_first_block
+from ggfmt.formats.avro import MAGIC
+from ggfmt.lazy import lazy_regex
 from ggfmt.reading.files import InputFile, open_input, read_ends, unreadable
 
 END_BYTES = 64 << 10  # at each end of a file, for its checksum
@@ -24,7 +24,7 @@ MAX_HEAD_BYTES = 4 << 20  # in which the first line end is looked for
 DIGEST_DIGITS = 10  # of one line
 _DENSE_LINES = 32  # each has a digest
 _BLOCK_BYTES = 1 << 20
-_WORD = re.compile(rb"[0-9A-Za-z\x80-\xff]")
+_WORD = lazy_regex(rb"[0-9A-Za-z\x80-\xff]")
 # GoldenGate begins each JSON file with such records: equal ones do not show that operations are equal.
 _METADATA = b'"OBJECT_METADATA"'
 
@@ -170,6 +170,8 @@ def _head(stream: BinaryIO) -> tuple[bytes, bool]:
 
 
 def _limit(head: bytes) -> int:
+    from ggfmt.formats.avro.containers import find_first_block
+
     header = find_first_block(head)
     if header is not None:
         return min(header + END_BYTES, MAX_HEAD_BYTES)
@@ -180,6 +182,8 @@ def _limit(head: bytes) -> int:
 
 
 def _content(stored: Ends, whole: Ends | None, head: bytes, complete: bool) -> Content:
+    from ggfmt.formats.avro.containers import find_first_block
+
     lines, every = _lines(head, complete)
     header = find_first_block(head) or 0
     return Content(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
 from ggfmt import kernels
 from ggfmt.commit.names import counted
-from ggfmt.definitions.unknown_types import warn_of_unknown_types
+from ggfmt.dataclasses import dataclass, replace
+from ggfmt.definitions.source import warn_of_unknown_types
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings

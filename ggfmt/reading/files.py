@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import lru_cache
 from typing import Any, BinaryIO, Literal, TypeAlias, TypeVar, cast
@@ -21,6 +20,7 @@ from typing import Any, BinaryIO, Literal, TypeAlias, TypeVar, cast
 import pyarrow as pa
 import pyarrow.fs as pafs
 
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, without_credentials
 from ggfmt.location import Location, reason, retried, store_remedy
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import stat
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from urllib.parse import unquote
 
@@ -20,9 +18,11 @@ from ggfmt.commit.names import METADATA_DIRECTORY, RECORDS, counted
 from ggfmt.commit.records import CONSOLIDATION_MEMBER, NEWER_LAYOUT_HELP, RunRecord, later_layout, records
 from ggfmt.commit.store import FAILURES, Store, check_parts, entries_below, hidden_part, is_hidden, is_worth_logging
 from ggfmt.commit.versions import shown_path
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError, without_credentials
 from ggfmt.formats.json.dumps import names_of_keys
 from ggfmt.java.text import visible
+from ggfmt.lazy import lazy_regex
 from ggfmt.location import Location, StoreError, is_directory, is_link, local_status
 from ggfmt.reading.files import (
     InputFile,
@@ -39,7 +39,7 @@ from ggfmt.reading.topics import SpooledInputs
 
 log = logging.getLogger("ggfmt")
 
-_GLOB = re.compile(r"[*?\[]")
+_GLOB = lazy_regex(r"[*?\[]")
 _LOOKS = 3  # at a directory in which files vanish while it is listed
 _NOT_FILES = ("/dev/stdin", "/dev/fd/", "/proc/")  # each process has its own
 
@@ -47,7 +47,7 @@ _NOT_FILES = ("/dev/stdin", "/dev/fd/", "/proc/")  # each process has its own
 # of the messages in `t+0+0000000000.json` are in `t+0+0000000000.keys.json`, one a line and in the same order
 # (`KeyValueHeaderRecordWriterProvider` and `Utils` of confluentinc/kafka-connect-storage-cloud).
 
-_OF_KEYS = re.compile(r"(\+[0-9]+\+[0-9]+)\.keys(\.json(?:\.gz)?)$")
+_OF_KEYS = lazy_regex(r"(\+[0-9]+\+[0-9]+)\.keys(\.json(?:\.gz)?)$")
 _HEAD_BYTES = 64 << 10
 
 # Outputs of ggfmt as input: their manifests say which files are messages, of which handler, and in which order.

@@ -22,13 +22,13 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any, Generic, NoReturn, TypeVar
 
 from ggfmt import kernels, location, signals
 from ggfmt.cores import available_cores
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.reading.runner import InProcess, TaskCallback, interrupts, no_memory
 

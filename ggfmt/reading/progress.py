@@ -12,9 +12,9 @@ import itertools
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from ggfmt import signals
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.reading.runner import TaskCallback
 
 log = logging.getLogger("ggfmt")

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, suggestion
-from ggfmt.formats import FORMATS
+from ggfmt.formats import ENTRIES, FORMATS, READ
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Context, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES, Chunk, Layout, Reader, Reject, record_size_error
-from ggfmt.formats.avro import confluent
-from ggfmt.formats.goldengate.delimited.guess import guessed_command
 from ggfmt.formats.json.cut import RecordBoundaries
 from ggfmt.formats.json.dumps import plain_head
 from ggfmt.formats.json.files import UnsupportedMessages, find_layout, record_spans, unread
 from ggfmt.java.text import InvalidValueError, visible
+from ggfmt.lazy import lazy_regex
 from ggfmt.location import retried
 from ggfmt.options.value_types import OpKey
 from ggfmt.reading.files import InputFile, open_input, unreadable_stops
-from ggfmt.reading.foreign_files import identify_foreign
 
 if TYPE_CHECKING:
     from ggfmt.config.handlers import Configuration  # loads the readers of handler files, which workers do not need
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
 SCHEMA_REGISTRY = "schemaRegistry"  # which has an option of its own
 HEAD_BYTES = 256 << 10
 LONGEST_HEAD_BYTES = 64 << 20  # of the head in which the first record is looked for
-READ = [name for name, format in FORMATS.items() if format.reads is not None]
 
 # Files that ggfmt does not read and that their first bytes name: archives, tables of other systems, trail files.
 
@@ -44,7 +41,7 @@ _AGAIN = "add `%s` to the file name"
 # The header record of a trail begins with `F`, and in it the first token of the first group has a signature, as dumps
 # of headers by Logdump show it: http://oracle-help.com/goldengate/logdump-utility-in-golden-gate/.
 _STARTS = tuple(
-    (re.compile(start, re.DOTALL), UnsupportedMessages(what, help))
+    (lazy_regex(start, re.DOTALL), UnsupportedMessages(what, help))
     for start, what, help in (
         (rb".{0,56}GG\r\nTL\n\r", "a GoldenGate trail file", _TRAIL),
         (rb"PK(?:\x03\x04|\x05\x06|\x07\x08)(?=.*\[Content_Types\]\.xml)(?=.*xl/)", "an Excel workbook", _EXPORT),
@@ -117,6 +114,9 @@ def detect_format(files: Sequence[InputFile], max_record: int = MAX_RECORD_BYTES
                 "ggfmt reads only messages in JSON: for other messages, read the files of a sink; for JSON, give "
                 "`--input-format`"
             )
+        from ggfmt.formats.goldengate.delimited.guess import guessed_command
+        from ggfmt.reading.foreign_files import identify_foreign
+
         command = guessed_command(file.shown, head) if envelope is None else None
         if command is not None:
             verdict = "looks like delimited text, whose settings no file shows"
@@ -168,7 +168,7 @@ def _of_several(shown: str, head: bytes, reasons: Mapping[str, str], envelope: s
 def other_format(record: bytes, input_format: str) -> tuple[str, str] | None:
     """Return the format of a record that is none of the input's format, and why; None if it is of no other."""
     head, _ = plain_head(record)
-    if FORMATS[input_format].reads is None or reader_of(input_format).sniff(head) is not None:
+    if input_format not in READ or reader_of(input_format).sniff(head) is not None:
         return None
     names = (name for name in _candidates(head) if name != input_format)
     reasons = {name: reason for name in names if (reason := reader_of(name).sniff(head))}
@@ -189,7 +189,7 @@ def explained(reject: Reject, input_format: str, why: str) -> Diagnostic:
 
 def _candidates(head: bytes) -> list[str]:
     """Return the formats whose readers are worth loading for an input that starts like this."""
-    return [name for name in READ if any(mark in head for mark in FORMATS[name].marks)]
+    return [name for name in READ if any(mark in head for mark in ENTRIES[name].marks)]
 
 
 def _of_messages(names: Sequence[str], head: bytes) -> list[str]:
@@ -289,6 +289,9 @@ def layout_of(file: InputFile, reader: type[Reader], source: WriterSettings) -> 
     head = read_head(file)
     refuse_unsupported(file, head)
     layout = reader.layout(head, len(head) < HEAD_BYTES, source)
-    place, number = getattr(source.options, "schema_registry", ""), file.key_schema
-    keys = file.keys if number is None else confluent.Registry(place).field_names(number)
+    keys = file.keys
+    if file.key_schema is not None:
+        from ggfmt.formats.avro.confluent import Registry
+
+        keys = Registry(getattr(source.options, "schema_registry", "")).field_names(file.key_schema)
     return replace(layout, keys=keys, messages=file.messages)

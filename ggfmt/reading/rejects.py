@@ -7,7 +7,6 @@ import io
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -15,6 +14,7 @@ import pyarrow as pa
 
 from ggfmt.commit.names import RECORDS
 from ggfmt.commit.store import Store
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.location import Location, is_uri
 from ggfmt.reading.tasks import StagedFile, unique_name

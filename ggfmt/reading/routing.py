@@ -14,7 +14,6 @@ import threading
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from operator import add
@@ -30,6 +29,7 @@ from ggfmt.arrow.arrays import from_buffers, int64_view, memory, non_null_values
 from ggfmt.columnar.columns import int64s
 from ggfmt.commit.names import counted
 from ggfmt.commit.store import Store
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.reading import (

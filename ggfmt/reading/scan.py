@@ -13,9 +13,9 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.codes import BAD_RECORDS
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError, suggestion
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
@@ -28,7 +28,6 @@ from ggfmt.options.value_types import Keys, key_of
 from ggfmt.reading.discovery import discover, discover_from_head, find_keys
 from ggfmt.reading.files import InputFile, keep, map_files, read_errors_stop, small_objects, unreadable_stops
 from ggfmt.reading.listing import list_inputs
-from ggfmt.reading.masks import check_masks
 from ggfmt.reading.progress import DISCOVERY, READING, ROUTING, ProgressTracker, Stopwatch
 from ggfmt.reading.recognition import PlannedInput, detect_format, layout_of, reader_of, with_defaults
 from ggfmt.reading.routing import has_many_tables, route
@@ -166,9 +165,12 @@ class Scan:
         return discover_from_head(job, self.inputs)
 
     def _check_masks(self, job: ReadJob) -> None:
+        if not job.selection.hides:
+            return
+        from ggfmt.reading.masks import check_masks
+
         try:
-            if job.selection.hides:
-                check_masks(job.selection, job.definitions, self.request.keys, self.may_lack)
+            check_masks(job.selection, job.definitions, self.request.keys, self.may_lack)
         except UsageError:
             if job.settled:
                 raise

@@ -8,11 +8,11 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Protocol
 
 import pyarrow as pa
 
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Abend, Span
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Reader, Reject, SchemaChange, SplitBoundaryError
@@ -21,7 +21,6 @@ from ggfmt.model.change import ChangeBatch
 from ggfmt.model.selection import ALL_TABLES, TableSelection
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.reading.files import defect, open_unchanged, read_error
-from ggfmt.reading.masks import masked_events, masked_table
 from ggfmt.reading.recognition import PlannedInput
 
 SPLIT_BYTES = 256 << 20
@@ -57,6 +56,7 @@ class ReadJob:
         """The job with the definitions of what is shown; tasks read by those of the data."""
         if not self.selection.hides:
             return self
+        from ggfmt.reading.masks import masked_table
 
         def masked(tables: Mapping[str, TableDef]) -> dict[str, TableDef]:
             return {name: masked_table(table, self.selection) for name, table in tables.items()}
@@ -301,7 +301,11 @@ class SplitReader:
     def _selected(self, events: Iterator[Event]) -> Iterator[Event]:
         if self._selection:
             events = (event for event in events if self._selects(event))
-        return masked_events(events, self._selection, self._reader.catalog) if self._selection.hides else events
+        if not self._selection.hides:
+            return events
+        from ggfmt.reading.masks import masked_events
+
+        return masked_events(events, self._selection, self._reader.catalog)
 
     def _selects(self, event: Event) -> bool:
         """Return whether the table of an event is selected. A record whose table is unknown, and a statement, is."""

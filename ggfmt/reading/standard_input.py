@@ -12,11 +12,11 @@ import select
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from ggfmt import signals
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.location import Location
 from ggfmt.reading.files import BUFFER_BYTES, Compression, InputFile, stat_file, unreadable

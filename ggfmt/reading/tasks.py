@@ -9,12 +9,12 @@ import gc
 import time
 from collections import Counter
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 from ggfmt import kernels
 from ggfmt.commit.names import FileLocation
 from ggfmt.commit.records import Timeline
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.reading import Remark
 from ggfmt.location import Location

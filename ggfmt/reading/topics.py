@@ -15,33 +15,32 @@ from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from enum import Enum
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Raw
 
 from ggfmt.commit.names import counted
-from ggfmt.config.kafka_producer import client_of
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, list_names, suggestion
 from ggfmt.formats.api.reading import Chunk
-from ggfmt.formats.avro.confluent import HEAD_BYTES
-from ggfmt.formats.dts.files import with_length
 from ggfmt.formats.json.files import find_layout, record_spans
 from ggfmt.java.text import visible
-from ggfmt.kafka.address import KafkaAddress, is_kafka, parse_address
-from ggfmt.kafka.cluster import topic_ids
-from ggfmt.kafka.consume import Cluster, Mark, Partition, lost_messages
-from ggfmt.kafka.jobs import STATE_TOPIC
+from ggfmt.kafka import is_kafka
+from ggfmt.lazy import lazy_regex
 from ggfmt.reading.files import InputFile
 from ggfmt.reading.recognition import reader_of
 from ggfmt.reading.standard_input import ARGUMENT as STANDARD_INPUT
 from ggfmt.reading.standard_input import Spool
+
+if TYPE_CHECKING:
+    from ggfmt.kafka.address import KafkaAddress
+    from ggfmt.kafka.consume import Cluster, Mark, Partition
 
 DRY_RUN_MESSAGES = 1000  # of each partition
 _OPTIONS = ("from", "to", "partitions")
@@ -109,6 +108,9 @@ class SpooledInputs:
 
     def files(self, given: str) -> list[InputFile]:
         """Return the files of an input. Raises: UsageError, or Abend GG518, GG571, GG572 or GG579."""
+        from ggfmt.config.kafka_producer import client_of
+        from ggfmt.kafka.consume import Cluster
+
         if given == STANDARD_INPUT:
             return [Spool(self.held, self.lazy).standard_input()]
         wanted = TopicRange.of(given)
@@ -125,6 +127,9 @@ class SpooledInputs:
     def _of_topic(
         self, wanted: TopicRange, topic: tuple[str, Sequence[int]], cluster: Cluster, spool: Spool
     ) -> list[InputFile]:
+        from ggfmt.kafka.cluster import topic_ids
+        from ggfmt.kafka.consume import Mark, Partition
+
         name, numbers = topic
         shown = {number: partition_name(wanted.address, name, number) for number in numbers}
         if self.begun is not None:
@@ -181,6 +186,8 @@ class SpooledInputs:
 
 def _mark_of(text: str | None) -> Mark:
     """Return the mark in a checkpoint; those of earlier versions have none."""
+    from ggfmt.kafka.consume import Mark
+
     return msgspec.json.decode(text, type=Mark) if text else Mark()
 
 
@@ -189,6 +196,8 @@ def partition_name(address: KafkaAddress, topic: str, number: int) -> str:
 
 
 def _range_problem(shown: str, start: int, first: int, end: int) -> Diagnostic | None:
+    from ggfmt.kafka.consume import lost_messages
+
     if start < first:
         return lost_messages(shown, start, first)
     if start > end:
@@ -217,6 +226,8 @@ class TopicRange:
     @classmethod
     def of(cls, given: str) -> TopicRange:
         """Parse an input. Raises: UsageError GG571."""
+        from ggfmt.kafka.address import parse_address
+
         address = parse_address(given)
         options = dict(address.options)
         for name, _ in address.options:
@@ -271,6 +282,8 @@ class TopicRange:
 
 
 def _matches(pattern: str, every: Mapping[str, object]) -> list[str]:
+    from ggfmt.kafka.jobs import STATE_TOPIC
+
     own = pattern.startswith(_HIDDEN)
     hidden = (name for name in every if not own and (name.startswith(_HIDDEN) or name == STATE_TOPIC))
     return sorted(name for name in set(every).difference(hidden) if fnmatchcase(name, pattern))
@@ -345,7 +358,7 @@ class _Kind:
 _decode_lines = msgspec.json.Decoder(Raw).decode_lines
 _decode = msgspec.json.Decoder(Raw).decode
 _encode_lines = msgspec.json.Encoder().encode_lines
-_CONTROL = re.compile(rb"[\0\x02-\x08\x0e-\x1a\x1c-\x1f]")  # none of a text; \x01 divides fields
+_CONTROL = lazy_regex(rb"[\0\x02-\x08\x0e-\x1a\x1c-\x1f]")  # none of a text; \x01 divides fields
 _HEAD_BYTES = 4096
 _OBJECT_OR_ARRAY = frozenset(b"{[")
 
@@ -366,6 +379,8 @@ def kind_of(value: bytes) -> ValueKind:
 
 
 def is_of_dts(value: bytes) -> bool:
+    from ggfmt.formats.dts.files import with_length
+
     return reader_of("dts_avro").sniff(with_length(value)) is not None
 
 
@@ -385,6 +400,8 @@ class _Values:
     @property
     def key_schema(self) -> int | None:
         """The id of the schema of all keys; None if they have several, or none."""
+        from ggfmt.formats.avro.confluent import HEAD_BYTES
+
         (head, *others) = self._heads or (b"",)
         return int.from_bytes(head[1:], "big") if len(head) == HEAD_BYTES and head[0] == 0 and not others else None
 
@@ -417,6 +434,9 @@ class _Values:
         return self._lines(messages) if self.kind.value is ValueKind.JSON else self._joined(messages, self.kind.value)
 
     def _joined(self, messages: Sequence[Any], kind: ValueKind) -> bytes:
+        from ggfmt.formats.avro.confluent import HEAD_BYTES
+        from ggfmt.formats.dts.files import with_length
+
         if kind is ValueKind.CONFLUENT:
             self._heads |= {(message.key() or b"")[:HEAD_BYTES] for message in messages}
         found: list[bytes] = []

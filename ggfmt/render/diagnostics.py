@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
@@ -13,6 +12,7 @@ from typing import Any, TextIO
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.java.text import visible
+from ggfmt.lazy import lazy_regex
 from ggfmt.render.terminal import encodable, text_width, write_text
 from ggfmt.render.wrapping import wrap_words
 
@@ -169,9 +169,9 @@ def escape_surrogates(value: Any) -> Any:
 
 # The subject of a finding, without its line: for names that stay when lines move, and to group similar findings.
 
-_QUOTED = re.compile(r"`([^`]+)`")
-_LINE = re.compile(r"\bline [0-9]+")
-_BELOW_HANDLER = re.compile(r"gg\.handler\.[^.]+\.(?=.)")
+_QUOTED = lazy_regex(r"`([^`]+)`")
+_LINE = lazy_regex(r"\bline [0-9]+")
+_BELOW_HANDLER = lazy_regex(r"gg\.handler\.[^.]+\.(?=.)")
 _MIN_FOLDED = 3
 _MAX_LINES = 5
 

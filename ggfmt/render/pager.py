@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from ggfmt import signals
+from ggfmt.lazy import lazy_regex
 from ggfmt.render.terminal import AsciiOutput, columns_of, is_interactive, rows_of, text_width, write_text
 
 _VARIABLES = ("GGFMT_PAGER", "PAGER")
 _DEFAULTS = {"LESS": "FRX", "LV": "-c"}  # those of git: colors, no clearing of the screen
-_SHELL = re.compile(r"[|&;<>()$`\\\"'*?\[#~=%]")
+_SHELL = lazy_regex(r"[|&;<>()$`\\\"'*?\[#~=%]")
 _NOT_STARTED = (126, 127)  # exit codes of a shell that cannot start a program
-_STYLE = re.compile(r"\x1b\[[0-9;]*m")
+_STYLE = lazy_regex(r"\x1b\[[0-9;]*m")
 
 
 @contextmanager

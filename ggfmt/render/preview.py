@@ -15,6 +15,7 @@ from typing import TextIO
 from ggfmt.commit.names import counted
 from ggfmt.formats.api.writing import ShownField, ShownMessage
 from ggfmt.java.text import visible
+from ggfmt.lazy import lazy_regex
 from ggfmt.render.diagnostics import STYLES, Piece, diagnostic_pieces, plain, print_styled
 from ggfmt.render.terminal import text_width, write_text
 from ggfmt.sinks.preview.handler import DefinitionRecord, HandlerPreview, Message, ShownFields, TablePreview
@@ -32,7 +33,7 @@ _STYLES = {
 }
 # What JSON and XML have in a line: names, NULL, and texts, which contain neither. A text ends with the line at the
 # latest: in other formats, a quote may have no end.
-_PART = re.compile(
+_PART = lazy_regex(
     r"""
       (?P<name> "[^"\\]*(?:\\.[^"\\]*)*"(?=[ ]*:) | </?\w+ | \b\w+(?==['"]) )
     | (?P<null> \bnull\b )

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
-from ggfmt.doctor.finding import size_text
 from ggfmt.reading.progress import ProgressCallback, ProgressSnapshot
 from ggfmt.render.terminal import columns_of, encodable, is_interactive
 
@@ -162,6 +161,8 @@ def status_line(standing: ProgressSnapshot, now: float, columns: int, unicode: b
 
 def facts(standing: ProgressSnapshot, now: float) -> list[str]:
     """Return what is known of a phase, the most important facts first."""
+    from ggfmt.doctor.finding import size_text
+
     known = []
     if standing.bytes_total:
         known.append(f"{size_text(standing.bytes_done)} of {size_text(standing.bytes_total)}")

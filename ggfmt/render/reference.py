@@ -6,7 +6,6 @@ import json
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -24,17 +23,18 @@ from ggfmt.config.property_table import (
     OwnerKind,
     Target,
 )
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.codes import Code
 from ggfmt.diagnostics.diagnostic import list_names
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.goldengate import metacolumns
+from ggfmt.lazy import lazy_regex
 from ggfmt.options import templates
-from ggfmt.options.message_templates import MessageTemplate
 from ggfmt.options.reference import as_dict, default_words, releases, table_cells
 from ggfmt.options.releases import RELEASES
 from ggfmt.options.spec import Need, OptionSpec
-from ggfmt.options.templates import PathTemplate
+from ggfmt.options.templates import MessageTemplate, PathTemplate
 from ggfmt.options.value_types import Choice, ReleaseChoice, ValueType
 from ggfmt.render.diagnostics import Piece, plain, print_styled
 from ggfmt.render.terminal import write_text
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from ggfmt.render.tables import FittedTable
 
 _HOW_TO_SHOW = "`ggfmt docs TOPIC` shows a page, `ggfmt docs GG205` a code, and `ggfmt docs canal_json` a format."
-_LINK = re.compile(r"\[([^]]+)\]\(([^):]+)\)")
+_LINK = lazy_regex(r"\[([^]]+)\]\(([^):]+)\)")
 
 
 def print_page(text: str, stream: TextIO) -> None:

@@ -7,7 +7,7 @@ import os
 import unicodedata
 from typing import TextIO
 
-from ggfmt.config.ci_server import in_ci
+from ggfmt.config import in_ci
 
 _FALLBACK_COLUMNS = 80
 

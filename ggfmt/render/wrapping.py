@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import TextIO
 
+from ggfmt.lazy import lazy_regex
 from ggfmt.render.terminal import columns_of, text_width, write_text
 
 _FURTHER = 4  # columns by which the rest of a line is indented
 _MIN_ROOM = 20
-_WORD = re.compile(r"\s*\S+")
+_WORD = lazy_regex(r"\s*\S+")
 
 
 def wrap_words(text: str, room: int, further: int | None = None) -> list[str]:

@@ -8,7 +8,6 @@ import threading
 import weakref
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -16,6 +15,7 @@ import pyarrow.csv as csv
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings
+from ggfmt.dataclasses import dataclass
 from ggfmt.rowfiles.files import TEXT, Arrays, Open, RowFile, schema_of_texts
 
 

@@ -6,8 +6,9 @@ Declarations are light, so that commands can name the formats without loading Ar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from ggfmt.dataclasses import dataclass
 
 Lack = Literal["times of day", "lists", "lists of times"]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pkgutil import resolve_name
 from typing import Any, BinaryIO, cast
 
@@ -33,7 +32,8 @@ from ggfmt.columnar.pieces import (
     text_buffer,
 )
 from ggfmt.columnar.typed import as_text, iso_texts, json_pieces
-from ggfmt.commit.hashing import HashingStream
+from ggfmt.commit.store import HashingStream
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Abend, Span, UsageError
 from ggfmt.location import Location
 from ggfmt.rowfiles.files import SPARK_TYPE, TEXT

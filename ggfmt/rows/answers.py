@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +11,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import concatenated, counts_by_value, int64_view, narrow, non_null_values, numbered
 from ggfmt.columnar.hashes import row_codes
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.frames.column_types import TEXT
 from ggfmt.rowfiles.spill import filtered
 from ggfmt.rows.evidence import EvidenceFinder, last_operations

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +11,7 @@ import pyarrow as pa
 from ggfmt.commit.names import counted, safe_name
 from ggfmt.commit.records import CONSOLIDATION_MEMBER, is_of_rows, output_to_read, rows_manifest
 from ggfmt.commit.store import Store, check_parts, is_hidden
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.java.text import visible
 from ggfmt.location import Location

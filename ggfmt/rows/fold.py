@@ -7,13 +7,13 @@ not null. A value holds since the last insert or delete of its row.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import begins, ends, last_where, narrow, non_null_values, numbered
+from ggfmt.dataclasses import dataclass
 from ggfmt.rows.identities import Identities
 from ggfmt.rows.key_updates import may_be_one_record
 from ggfmt.rows.operations import DELETE, INSERT, UPDATE, any_of, shows_values

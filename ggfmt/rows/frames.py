@@ -8,7 +8,6 @@ rows. No directory is shared.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from glob import escape
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow import ipc
 from ggfmt.arrow.arrays import as_strings, concatenated, non_null_values
 from ggfmt.columnar.typed import typed_values
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import UsageError
 from ggfmt.frames.batches import located_batches
 from ggfmt.frames.column_types import TEXT

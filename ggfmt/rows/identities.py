@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
 
@@ -24,6 +23,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import int64_view, memory, non_null_values
 from ggfmt.columnar.hashes import row_codes
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.rows.operations import DELETE, INSERT, UPDATE, shows_values
 from ggfmt.rows.tables import RowTable
 

@@ -16,7 +16,6 @@ rows: the next run takes them as if it had read them first.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
@@ -29,6 +28,7 @@ from ggfmt.arrow.parquet_files import read_whole
 from ggfmt.columnar.hashes import row_codes, row_hashes
 from ggfmt.columnar.strings import canonical_numbers
 from ggfmt.columnar.typed import as_text, typed_values
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import Span, UsageError
 from ggfmt.frames.column_types import TEXT
 from ggfmt.frames.shapes import ddl_type

@@ -9,7 +9,6 @@ the same rows, joined or not: an insert has all values. Only a hidden value need
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any, TypeAlias
 
@@ -18,6 +17,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import begins, concatenated, narrow, non_null_values, numbered
 from ggfmt.columnar.hashes import row_codes, row_hashes
+from ggfmt.dataclasses import dataclass
 from ggfmt.frames.batches import FILE_BITS
 from ggfmt.rowfiles.spill import filtered
 from ggfmt.rows.operations import DELETE, INSERT, staged_schema

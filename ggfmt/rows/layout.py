@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -13,6 +12,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import begins, combined, non_null_values, nulls
 from ggfmt.columnar.hashes import row_codes
 from ggfmt.columnar.typed import as_text
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Span, UsageError
 from ggfmt.location import Location
 from ggfmt.rowfiles.writers import Partition, WrittenFile, write_rows

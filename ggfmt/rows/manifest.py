@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, field
 from datetime import datetime, timezone
 from typing import Any
 
@@ -13,6 +12,7 @@ import pyarrow as pa
 
 from ggfmt.commit.names import counted, folded, stamp
 from ggfmt.commit.records import CONSOLIDATION_MEMBER, LAYOUT, SET_ASIDE_MEMBER, is_of_rows
+from ggfmt.dataclasses import asdict, astuple, dataclass, field
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, without_credentials
 from ggfmt.engine import Run
 from ggfmt.frames.shapes import ddl_type

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from ggfmt.commit.names import safe_name
 from ggfmt.commit.records import CONSOLIDATION_MEMBER, output_to_read, rows_manifest
+from ggfmt.dataclasses import dataclass
 from ggfmt.java.text import visible
 from ggfmt.model.sql import BIGQUERY, HIVE, SNOWFLAKE, Dialect, Sql, UnquotableError, joined, sql, type_of_manifest
 from ggfmt.model.table import split_name

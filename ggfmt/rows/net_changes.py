@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +10,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import combined, counts_by_value, narrow, numbered
 from ggfmt.columnar.hashes import row_codes
 from ggfmt.columnar.images import differ
+from ggfmt.dataclasses import dataclass
 from ggfmt.frames.column_types import TEXT
 from ggfmt.rows.fold import Fold, RowStates
 from ggfmt.rows.operations import INSERT, TRUNCATE

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.strings import exact_number
+from ggfmt.dataclasses import dataclass
 from ggfmt.frames.column_types import MAX_DIGITS, TEXT
 from ggfmt.kernels.primitives import digits
 

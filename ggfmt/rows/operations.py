@@ -25,7 +25,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Final
 
@@ -37,6 +36,7 @@ from ggfmt.columnar.hashes import row_hashes
 from ggfmt.columnar.images import differ
 from ggfmt.columnar.strings import canonical_numbers
 from ggfmt.columnar.typed import as_text, differ_typed, typed_values
+from ggfmt.dataclasses import dataclass
 from ggfmt.frames.batches import LocatedBatch
 from ggfmt.frames.column_types import INSTANT, TEXT
 from ggfmt.model.change import OP_TYPES, Image

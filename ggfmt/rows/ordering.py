@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Literal
 
@@ -12,6 +11,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings, narrow, numbered
 from ggfmt.columnar.hashes import row_codes
+from ggfmt.dataclasses import dataclass
 from ggfmt.frames.batches import FILE_BITS
 from ggfmt.model.change import PASSING
 from ggfmt.rows.operations import BASE_SEQ, INSERT, TRUNCATE

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
+from ggfmt.dataclasses import dataclass
 
 Place = tuple[Any, ...]
 

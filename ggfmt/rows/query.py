@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Literal, get_args
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import UsageError, suggestion
+from ggfmt.lazy import lazy_regex
 from ggfmt.options.value_types import OnUnfit, RowOrder
 
 Kind = Literal["current", "history", "changes"]
@@ -21,7 +21,7 @@ STATE = "_state"
 OP = "_op"
 VALIDITY = ("_valid_from_position", "_valid_from_ts", "_valid_to_position", "_valid_to_ts")
 
-_LOOKS_LIKE_A_TIME = re.compile(r"\d{4}-\d{2}-\d{2}([T :].*)?")
+_LOOKS_LIKE_A_TIME = lazy_regex(r"\d{4}-\d{2}-\d{2}([T :].*)?")
 
 
 @dataclass(frozen=True)

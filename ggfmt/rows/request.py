@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.engine import RunRequest
 from ggfmt.options.value_types import ForeignCommits, Keys, TableErrors
 from ggfmt.rows.query import RowQuery

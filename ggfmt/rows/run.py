@@ -6,7 +6,6 @@ import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -17,6 +16,7 @@ from ggfmt.arrow.arrays import non_null_values
 from ggfmt.commit.commit import CommitPart, opened, write_error
 from ggfmt.commit.names import counted
 from ggfmt.commit.store import Store
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.engine import Run, Sink
 from ggfmt.frames.shapes import ddl_type

@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, TypeAlias
 
@@ -22,6 +21,7 @@ from ggfmt.arrow import ipc
 from ggfmt.arrow.arrays import array_identity, concatenated
 from ggfmt.commit.names import counted, safe_name
 from ggfmt.commit.store import Store
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError
 from ggfmt.formats.api.reading import Reject
 from ggfmt.frames.batches import DiscoveryRequiredError, FrameBoundaryError, located_batches

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from datetime import datetime
 
 import pyarrow as pa
@@ -11,6 +10,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings, combined, counts_by_value, narrow, non_null_values, numbered
 from ggfmt.columnar.hashes import row_codes
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import Span
 from ggfmt.model.change import OP_TYPES, PASSING
 from ggfmt.rows.key_updates import KeyLinks

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from fnmatch import fnmatchcase
 
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Span, UsageError, suggestion
 from ggfmt.frames.batches import FILE_BITS
 from ggfmt.frames.column_types import SMALL_TYPES, TEXT, column_type, listed_types, named_type, type_name

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -22,6 +21,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import concatenated, narrow, non_null_values, nulls, numbered
 from ggfmt.columnar.hashes import row_codes, row_hashes
 from ggfmt.columnar.typed import as_text, typed_values
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import Abend, Span, UsageError
 from ggfmt.frames.batches import shown_value
 from ggfmt.frames.column_types import TEXT

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 
 from ggfmt.columnar.replacement import Replacer, UnusableName, check_table_names
 from ggfmt.commit.names import FileLocation
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.engine import Run, prepare
 from ggfmt.model.table import TableDef

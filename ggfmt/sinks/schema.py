@@ -7,7 +7,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 from ggfmt.columnar.replacement import UnusableName, merged_tables_error, replace_names
 from ggfmt.commit.names import safe_name
 from ggfmt.config.handlers import Configuration
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, UsageError, without_credentials
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context, Projection
@@ -38,7 +38,7 @@ from ggfmt.sinks.messages.sink import add_counts
 
 DDL = "ddl"
 # The formats whose schemas are made, with default options, where no handler is configured: of each kind the first.
-DEFAULT_FORMATS = {format.schema_kind: name for name, format in reversed(FORMATS.items()) if format.schema_kind}
+DEFAULT_FORMATS = {format.schema_kind: name for name, format in reversed([*FORMATS.items()]) if format.schema_kind}
 
 
 @dataclass(frozen=True)

@@ -8,23 +8,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ggfmt.diagnostics.diagnostic import Abend, without_credentials
+from ggfmt.lazy import lazy_regex
 
 log = logging.getLogger("ggfmt")
 
 _MAX_CLAUSE = 200
-_EXCEPTION = re.compile(r"(?:[\w$]+\.)+[\w$]*(?:Exception|Error|Throwable)\b")
+_EXCEPTION = lazy_regex(r"(?:[\w$]+\.)+[\w$]*(?:Exception|Error|Throwable)\b")
 _MAX_LOG_LINES = 200
 
 # Lines of a log that say why a Java virtual machine ended. The first match counts.
 _FATAL: Sequence[re.Pattern[str]] = (
-    re.compile(r"^(?:Exception in thread \S+ |Caused by: )?((?:[\w$]+\.)+[\w$]*(?:Exception|Error): .+)"),
-    re.compile(r"^((?:Unrecognized|Invalid|Conflicting|Could not|Error: (?!Could not create)).+)"),
-    re.compile(r"^#\s+((?:SIG|Internal Error|There is insufficient memory).*)"),
-    re.compile(r"^((?!WARNING|#|Error occurred during initialization).*\S.*)"),
+    lazy_regex(r"^(?:Exception in thread \S+ |Caused by: )?((?:[\w$]+\.)+[\w$]*(?:Exception|Error): .+)"),
+    lazy_regex(r"^((?:Unrecognized|Invalid|Conflicting|Could not|Error: (?!Could not create)).+)"),
+    lazy_regex(r"^#\s+((?:SIG|Internal Error|There is insufficient memory).*)"),
+    lazy_regex(r"^((?!WARNING|#|Error occurred during initialization).*\S.*)"),
 )
 
 # What a driver logs once the cluster has ended its application. Null pointers and stopped contexts follow from it.
-_ENDED_APPLICATION = re.compile(
+_ENDED_APPLICATION = lazy_regex(
     r"(?:Application has been killed\. Reason: |(?=Y(?:ARN|arn) application has (?:exited|already ended)))(.+)"
 )
 

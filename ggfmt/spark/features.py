@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import UsageError
 
 

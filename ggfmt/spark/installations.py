@@ -9,13 +9,13 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from ggfmt.diagnostics.diagnostic import Abend
-from ggfmt.diagnostics.packages import package_error
+from ggfmt.dataclasses import dataclass, field
+from ggfmt.diagnostics.diagnostic import Abend, package_error
+from ggfmt.lazy import lazy_regex
 
-_CORE = re.compile(r"spark-core_[\d.]+-(.+)\.jar")
+_CORE = lazy_regex(r"spark-core_[\d.]+-(.+)\.jar")
 
 
 def spark_home() -> Path:

@@ -12,11 +12,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ggfmt import signals
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.spark.failures import cause_of_job, java_message, spark_error
 from ggfmt.spark.workers import NEEDED, lack_error, pack_task

@@ -16,10 +16,10 @@ import struct
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from socketserver import BaseServer
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.spark.failures import cause_in_log, spark_error
 from ggfmt.spark.installations import Java

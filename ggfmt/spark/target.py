@@ -10,11 +10,12 @@ import re
 import socket
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ggfmt import network
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
+from ggfmt.lazy import lazy_regex
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -41,7 +42,7 @@ class SparkSettings:
 
 REMOTE = "SPARK_REMOTE"
 _PORT = 15002  # the default port of a server
-_ADDRESS = re.compile(r"sc://(?P<host>\[[0-9A-Fa-f:.%]+\]|[^\s:/;@\[\]]+)(?::(?P<port>[0-9]{1,5}))?(?:/(?:;.*)?)?")
+_ADDRESS = lazy_regex(r"sc://(?P<host>\[[0-9A-Fa-f:.%]+\]|[^\s:/;@\[\]]+)(?::(?P<port>[0-9]{1,5}))?(?:/(?:;.*)?)?")
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ import sys
 import sysconfig
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.spark.target import attempts
 

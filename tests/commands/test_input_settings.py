@@ -12,8 +12,8 @@ import ggfmt
 from ggfmt.cli import main
 from ggfmt.commands.arguments import input_settings
 from ggfmt.diagnostics.diagnostic import UsageError
-from ggfmt.formats import FORMATS
-from ggfmt.reading.recognition import READ, with_defaults
+from ggfmt.formats import FORMATS, READ
+from ggfmt.reading.recognition import with_defaults
 
 WRITTEN = [name for name in READ if FORMATS[name].writes is not None]
 

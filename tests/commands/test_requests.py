@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 import ggfmt
 from ggfmt.cli import app, app_for, completion, main
-from ggfmt.cli.data_commands import run
+from ggfmt.cli.message_commands import run
 from ggfmt.cli.typer_commands import CommandParameters, register, with_common_options
 from ggfmt.commands.api import request_function
 from ggfmt.commands.comparison import CompareRequest, run_comparison
@@ -262,6 +262,10 @@ def test_a_command_alone_is_the_same(name: str, capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out == alone
 
 
-@pytest.mark.parametrize("arguments", [[], ["-h"], ["-v", "run"], ["nothing"], ["-V", "run"]])
+def test_flags_before_a_command_do_not_make_all_commands() -> None:
+    assert [each.name for each in app_for(["-v", "--quiet", "run"]).registered_commands] == ["run"]
+
+
+@pytest.mark.parametrize("arguments", [[], ["-h"], ["--log-level", "run"], ["nothing"], ["-V", "run"]])
 def test_all_commands_are_there_where_none_is_named_first(arguments: list[str]) -> None:
     assert app_for(arguments) is app

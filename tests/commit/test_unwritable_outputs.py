@@ -12,7 +12,7 @@ import pytest
 from runs import operation, write_lines
 
 from ggfmt import cli
-from ggfmt.commit.hashing import HashingStream
+from ggfmt.commit.store import HashingStream
 from ggfmt.location import Location, write_problem
 
 NONE = ("--master", "none")

@@ -30,7 +30,7 @@ from contract.shown import as_held
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.metadata import Clock
 from ggfmt.commands.inspection import SchemaKind
-from ggfmt.formats import FORMATS
+from ggfmt.formats import ENTRIES, FORMATS
 from ggfmt.formats.api.format import Projection, WriterSettings
 from ggfmt.formats.api.reading import Discovery, Reader, Unroutable
 from ggfmt.formats.api.writing import RowErrors
@@ -350,7 +350,7 @@ def places(contract: Contract) -> None:
         assert number(offset, offset + len(reject.record)) == len(contract.records)
 
 
-@rule(lambda contract: bool(FORMATS[contract.name].marks))
+@rule(lambda contract: bool(ENTRIES[contract.name].marks))
 def recognised(contract: Contract) -> None:
     """A file of the format is taken for it, of the contract's records as of what is written."""
     with tempfile.TemporaryDirectory() as directory:
@@ -617,7 +617,7 @@ def recorded(contract: Contract) -> None:
         assert read(contract.name, data, source, size=1 + len(data) // 3) == found
         narrow = read(contract.name, data, source, projection=Projection(row_only=True, tokens=True))
         assert [_row(item) for item in narrow.plain] == [_row(item) for item in found.plain]
-        if found.operations and FORMATS[contract.name].marks:
+        if found.operations and ENTRIES[contract.name].marks:
             assert detect_format(list_inputs([str(DATA / file.path)]))[0] == contract.name
 
 

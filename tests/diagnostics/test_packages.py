@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
-from ggfmt.diagnostics.packages import package_error, unimported_package
+from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, package_error, unimported_package
 from ggfmt.kafka import client
 
 NAME = "package_of_this_test"

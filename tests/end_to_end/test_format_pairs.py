@@ -25,7 +25,7 @@ from round_trips import (
 )
 from runs import content, metadata, operation, output_files, run_ggfmt, snapshot, write_lines
 
-from ggfmt.formats import FORMATS
+from ggfmt.formats import ENTRIES, FORMATS
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.losses import Aspect, Loss
 from ggfmt.reading.listing import list_inputs
@@ -67,7 +67,7 @@ def test_any_format_becomes_any_other_less_the_losses_that_they_declare(
         assert claimed[aspect] in (left, FidelityLevel.PART), aspect
 
 
-@pytest.mark.parametrize("name", [name for name in WRITTEN if FORMATS[name].marks])
+@pytest.mark.parametrize("name", [name for name in WRITTEN if ENTRIES[name].marks])
 def test_a_file_of_a_format_is_taken_for_it_and_for_no_other(
     name: str, told: dict[str, tuple[Path, WriterSettings]]
 ) -> None:

@@ -156,7 +156,7 @@ def _unnamed(format: Format, page: docs.Page) -> list[str]:
 
 
 def test_a_page_of_formats_names_its_own_system() -> None:
-    firsts = {docs.aliases()[name][0].topic: name for name in reversed(FORMATS)}
+    firsts = {docs.aliases()[name][0].topic: name for name in reversed([*FORMATS])}
     assert len(firsts) == sum(page.is_of_formats for page in docs.pages().values())
     pages = {topic: _unnamed(FORMATS[name], docs.pages()[topic]) for topic, name in firsts.items()}
     assert {topic: found for topic, found in pages.items() if found} == {}

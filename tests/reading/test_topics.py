@@ -532,11 +532,10 @@ def test_the_id_of_a_topic_that_was_made_again(
     kafka_broker: KafkaBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As with brokers that have ids; messages are not compared then, so that retention and compaction are harmless."""
-    from ggfmt.reading import topics
 
     topic = filled(kafka_broker)
     known = {topic: "Tt5vZkNGSfaVO8mtdpGLaA"}
-    monkeypatch.setattr(topics, "topic_ids", lambda settings, names: known)
+    monkeypatch.setattr("ggfmt.kafka.cluster.topic_ids", lambda settings, names: known)
     seen: Any = {"checkpoint": str(tmp_path / "seen")}
     read_again = partial(run_ggfmt, [address_of(kafka_broker, topic)], tmp_path / "out", *JSON_LINES, **seen)
     read_again()

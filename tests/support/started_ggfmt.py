@@ -16,7 +16,15 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-MODULES = ("engine", "cli.data_commands", "cli.reference", "cli.validate", "rows.run", "sinks.messages.run")
+MODULES = (
+    "engine",
+    "cli.data_commands",
+    "cli.message_commands",
+    "cli.reference",
+    "cli.validate",
+    "rows.run",
+    "sinks.messages.run",
+)
 CLIENT = """
 import os, socket, sys
 words = [os.getcwd(), str(len(sys.argv)), *sys.argv, *(f"{name}={value}" for name, value in os.environ.items())]

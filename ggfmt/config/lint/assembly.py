@@ -8,13 +8,14 @@ from typing import Any
 
 from ggfmt.config import property_names
 from ggfmt.config.comments import before_comment
-from ggfmt.config.event_handlers import EventHandlerConfig, Work
 from ggfmt.config.handler_options import (
     DEFAULT_FORMAT,
     OF_FILE_WRITER,
+    EventHandlerConfig,
     HandlerConfig,
     HandlerOptions,
     KafkaOptions,
+    Work,
     is_partitioner,
     partitioner_property,
     read_partitioner,
@@ -33,6 +34,7 @@ from ggfmt.config.property_table import (
     types_having,
 )
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, list_names, listing, suggestion
+from ggfmt.formats import formats_of_handlers
 from ggfmt.formats.api.format import Format
 from ggfmt.java.text import InvalidValueError, is_java_class, trim, visible
 from ggfmt.options.spec import NO_PROPERTIES, Options, OptionSpec, PropertySet
@@ -151,7 +153,8 @@ class HandlerBuilder:
 
     def _own_format(self, keyed: _Keyed) -> Format | None:
         """Return the format that the type of the handler writes without a formatter; None if it has none."""
-        own = [f for f in self.formats.values() if self.type is not None and f.handler_type == self.type.name]
+        names = formats_of_handlers(self.type.name) if self.type is not None else []
+        own = [self.formats[name] for name in names if name in self.formats]
         chosen = {before_comment(entry).lower() for _, entry in keyed}
         return next((f for f in own if f.name in chosen), own[0] if own else None)
 

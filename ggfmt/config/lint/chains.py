@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from ggfmt.config.comments import before_comment
-from ggfmt.config.event_handlers import BUCKETS, EventHandlerConfig, Work
+from ggfmt.config.handler_options import BUCKETS, EventHandlerConfig, Work
 from ggfmt.config.lint.names import check_marks, check_names, part_span
 from ggfmt.config.properties import Entry, removal
 from ggfmt.config.property_names import is_placeholder, suggest_name
 from ggfmt.config.property_table import EVENT_HANDLER_TYPES, EventHandlerType
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, listing
 from ggfmt.java.text import InvalidValueError, UnsupportedValueError, trim, visible
+from ggfmt.lazy import lazy_regex
 from ggfmt.options.spec import Need, OptionSpec
 from ggfmt.options.templates import NameTemplate
 from ggfmt.options.value_types import ValueType
 
-EVENT_HANDLER_KEY = re.compile(r"(?-i:gg)\.eventhandler\.([^.]+)\.(.+)", re.IGNORECASE | re.DOTALL)
+EVENT_HANDLER_KEY = lazy_regex(r"(?-i:gg)\.eventhandler\.([^.]+)\.(.+)", re.IGNORECASE | re.DOTALL)
 UNSUPPORTED = "GG149"  # the code of a value that GoldenGate accepts and ggfmt cannot apply
 
 _CHAINED = "eventhandler"

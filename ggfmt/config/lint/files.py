@@ -5,12 +5,12 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import BinaryIO
 
 from ggfmt.config.foreign_files import ENDINGS, describe_foreign, find_nearby
 from ggfmt.config.lint.reading import has_properties
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import Diagnostic
 
 STANDARD_INPUT = "-"

@@ -8,16 +8,17 @@ import re
 import stat
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 
 from ggfmt.config.lint.files import relative_name
 from ggfmt.config.lint.java_text import MARK
 from ggfmt.config.lint.reading import ALL_RULES, Rules, lint
 from ggfmt.config.properties import decode
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.lazy import lazy_regex
 
-_NATURAL_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
-_PLAIN_NAME = re.compile(rb"[ !#-\[\]-~]+")
+_NATURAL_LINE = lazy_regex(r"[^\r\n]*(?:\r\n?|\n|\Z)")
+_PLAIN_NAME = lazy_regex(rb"[ !#-\[\]-~]+")
 _MAX_ROUNDS = 10
 
 

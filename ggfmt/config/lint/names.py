@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from ggfmt.config.comments import before_comment, check_quotes
 from ggfmt.config.properties import Entry
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.java.text import InvalidValueError, visible
-from ggfmt.options.message_templates import MessageTemplate
+from ggfmt.lazy import lazy_regex
 from ggfmt.options.templates import (
     KEYWORDS,
     OF_METADATA,
     Literal,
+    MessageTemplate,
     PathTemplate,
     Piece,
     Regex,
@@ -27,7 +28,7 @@ from ggfmt.options.templates import (
 from ggfmt.options.value_types import ValueType, unwrap_cdata
 
 # Placeholders of a manual or a template that are still in the file.
-LEFT_IN = re.compile(r"<[a-z][\w .-]*>|(?<![a-z0-9])your[-_ ][\w-]+", re.IGNORECASE)
+LEFT_IN = lazy_regex(r"<[a-z][\w .-]*>|(?<![a-z0-9])your[-_ ][\w-]+", re.IGNORECASE)
 
 
 def part_span(entry: Entry, part: str | None) -> Span:
@@ -39,11 +40,11 @@ def part_span(entry: Entry, part: str | None) -> Span:
 
 # A keyword without its marks as the whole of a template, or of an argument; and a suffix in braces.
 _CAMEL = "|".join(word for word in KEYWORDS if word != word.lower())
-_BARE = re.compile(
+_BARE = lazy_regex(
     rf"\A(?:{_CAMEL}|null)\Z|(?:(?<=case\[)|(?<=string\[)|(?<=regex\[))(?:{_CAMEL})(?=\])|(?<!\$)\{{(\.\w+)\}}",
     re.IGNORECASE,
 )
-_VARIABLE = re.compile(r"\A~(?=/|\Z)|\$[A-Z][A-Z_]+\b|%[A-Z][A-Z_]+%")
+_VARIABLE = lazy_regex(r"\A~(?=/|\Z)|\$[A-Z][A-Z_]+\b|%[A-Z][A-Z_]+%")
 
 
 def check_marks(entry: Entry, kind: ValueType[Any]) -> Iterator[Diagnostic]:
@@ -82,7 +83,7 @@ class _Names:
     least: int = 1
 
 
-_TOPIC = _Names("topic of Kafka", re.compile(r"[^A-Za-z0-9._-]+"), "letters of ASCII, digits, `.`, `_` and `-`", 249)
+_TOPIC = _Names("topic of Kafka", lazy_regex(r"[^A-Za-z0-9._-]+"), "letters of ASCII, digits, `.`, `_` and `-`", 249)
 _RULES = {
     "kafka topicMappingTemplate": _TOPIC,
     "kafka schemaTopicName": _TOPIC,
@@ -91,13 +92,13 @@ _RULES = {
     "kafkarestproxy topicMappingTemplate": _TOPIC,
     "kinesis_streams streamMappingTemplate": _Names("stream of Kinesis", _TOPIC.refused, _TOPIC.legal, 128),
     "s3 bucketMappingTemplate": _Names(
-        "bucket of S3", re.compile(r"[^a-z0-9.-]+"), "small letters, digits, `.` and `-`", 63, 3
+        "bucket of S3", lazy_regex(r"[^a-z0-9.-]+"), "small letters, digits, `.` and `-`", 63, 3
     ),
     "gcs bucketMappingTemplate": _Names(
-        "bucket of Google", re.compile(r"[^a-z0-9._-]+"), "small letters, digits, `.`, `_` and `-`", 222, 3
+        "bucket of Google", lazy_regex(r"[^a-z0-9._-]+"), "small letters, digits, `.`, `_` and `-`", 222, 3
     ),
     "abs bucketMappingTemplate": _Names(
-        "container of Azure", re.compile(r"[^a-z0-9$-]+"), "small letters, digits and `-`", 63, 3
+        "container of Azure", lazy_regex(r"[^a-z0-9$-]+"), "small letters, digits and `-`", 63, 3
     ),
     "oci bucketMappingTemplate": _Names("bucket of Oracle Cloud", _TOPIC.refused, _TOPIC.legal, 256),
 }

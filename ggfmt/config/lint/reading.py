@@ -11,7 +11,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import NamedTuple
 
@@ -19,13 +18,11 @@ from ggfmt.config.comments import Ignores, before_comment, check_comments, is_pr
 from ggfmt.config.handler_options import DEFAULT_FORMAT, REFUSE, HandlerConfig, RunOptions
 from ggfmt.config.lint import releases
 from ggfmt.config.lint.assembly import HandlerBuilder, report_missing_format
-from ggfmt.config.lint.backslashes import check_backslashes
 from ggfmt.config.lint.chains import EVENT_HANDLER_KEY, UNSUPPORTED, EventHandlers, illegal_value, report_duplicate
-from ggfmt.config.lint.checks import UNCOVERED, check_handler, check_releases
-from ggfmt.config.lint.java_text import check_characters, check_mark
+from ggfmt.config.lint.checks import UNCOVERED, check_handler, check_masks, check_process, check_releases, check_type
+from ggfmt.config.lint.java_text import check_backslashes, check_characters, check_mark
 from ggfmt.config.lint.names import LEFT_IN
 from ggfmt.config.lint.targets import TargetHandlers
-from ggfmt.config.lint.type_checks import check_masks, check_process, check_type
 from ggfmt.config.properties import (
     ARGUMENTS,
     CHOSEN,
@@ -49,11 +46,13 @@ from ggfmt.config.property_names import (
 from ggfmt.config.property_table import HANDLER_TYPES, KEYS, PROCESS, Formats
 from ggfmt.config.refusals import REFUSAL_CODES, refusals
 from ggfmt.config.replacements import is_replacement, is_transform, read_replacements, read_transforms
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, list_names, listing, suggestion
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Format
 from ggfmt.java.text import InvalidValueError, trim, visible
+from ggfmt.lazy import lazy_regex
 from ggfmt.options.releases import is_later, manual_name
 from ggfmt.options.templates import KEYWORDS, UNKNOWN_VALUES
 from ggfmt.options.value_types import Replacements
@@ -128,27 +127,27 @@ def _closest(code: str, selectors: Iterable[str]) -> int:
 # Content besides properties of GoldenGate: prose, keys of other programs, and templates.
 
 # In files of other kinds, `GG.` alone is often the schema of a table.
-_OURS = re.compile(r"(?:\A|[\r\n])[ \t\f]*(?:(?:gg|goldengate|ggfmt)\.|(?i:gg\.handler))")
+_OURS = lazy_regex(r"(?:\A|[\r\n])[ \t\f]*(?:(?:gg|goldengate|ggfmt)\.|(?i:gg\.handler))")
 
-_FAMILY = re.compile(r"(?:gg|goldengate|javawriter|jvm|ggfmt|javax?)\.", re.IGNORECASE)
-_KEY = re.compile(r"[\w$-]+(?:\.[\w$-]+)*")
+_FAMILY = lazy_regex(r"(?:gg|goldengate|javawriter|jvm|ggfmt|javax?)\.", re.IGNORECASE)
+_KEY = lazy_regex(r"[\w$-]+(?:\.[\w$-]+)*")
 _MAX_BLOCKS = 10  # blocks of prose in a file; the last finding is for all further ones
 
 _FILLED_IN = "GG131"  # the code of lines that another program fills in
 
 # Jinja and Terraform. Any text may be between the marks of a value, but not of a statement. The limits are for lines
 # that start many and end none.
-_STATEMENT = re.compile(r"\{%-?\s{0,9}\w[^\n]{0,200}?%\}|%\{~?\s{0,9}(?:if|else|endif|for|endfor)\b[^}\n]{0,200}\}")
-_VALUE = re.compile(r"\{\{[^{}\n]+\}\}")
-_LINE = re.compile(r"\$\{[^{}\s]+\}")  # at its start: filled in, or the rest of a value that lacks a `\` at its end
+_STATEMENT = lazy_regex(r"\{%-?\s{0,9}\w[^\n]{0,200}?%\}|%\{~?\s{0,9}(?:if|else|endif|for|endfor)\b[^}\n]{0,200}\}")
+_VALUE = lazy_regex(r"\{\{[^{}\n]+\}\}")
+_LINE = lazy_regex(r"\$\{[^{}\s]+\}")  # at its start: filled in, or the rest of a value that lacks a `\` at its end
 _OF_JVM = ("-D", "-X")  # at the start of an option of the JVM
 
 # No program fills in a keyword of GoldenGate, but perhaps `env` and the like.
-_KEYWORD = re.compile(rf"\$\{{(?i:{'|'.join(name for name in KEYWORDS if name not in UNKNOWN_VALUES)})[\[}}]")
-_VARIABLE = re.compile(f"(?!{_KEYWORD.pattern}){_LINE.pattern}")
+_KEYWORD = lazy_regex(rf"\$\{{(?i:{'|'.join(name for name in KEYWORDS if name not in UNKNOWN_VALUES)})[\[}}]")
+_VARIABLE = lazy_regex(f"(?!{_KEYWORD.pattern}){_LINE.pattern}")
 
 # Keys whose values contain `${...}` of GoldenGate itself, or of a Java replacement.
-_OWN_TEMPLATE = re.compile(r"template|partitioner|replacestring", re.IGNORECASE)
+_OWN_TEMPLATE = lazy_regex(r"template|partitioner|replacestring", re.IGNORECASE)
 
 
 def has_properties(content: bytes) -> bool:
@@ -264,13 +263,13 @@ _TIMESTAMP_MASK = "gg.format.timestamp"
 _NAME_HELP = "use letters, digits, `_` and `-`: the name becomes the name of a directory"
 
 # Values that may be any text: `<null>` may well be meant.
-_ANY_TEXT = re.compile(
+_ANY_TEXT = lazy_regex(
     r"gg\.handler\..+\.(?:format\..+|filter)|gg\.(?:schema|content)replace.+", re.IGNORECASE | re.DOTALL
 )
-_PROCESS = re.compile(r"(?:gg\.classpath|goldengate\.|javawriter\.|jvm\.)", re.IGNORECASE)
-_GOLDENGATE = re.compile(r"(?:gg|goldengate|javawriter|jvm)\.", re.IGNORECASE)
+_PROCESS = lazy_regex(r"(?:gg\.classpath|goldengate\.|javawriter\.|jvm\.)", re.IGNORECASE)
+_GOLDENGATE = lazy_regex(r"(?:gg|goldengate|javawriter|jvm)\.", re.IGNORECASE)
 
-_CHAINED = re.compile(r"gg\.(?:event)?handler\.[^.]+\.eventhandler|gg\.eventhandlerlist", re.IGNORECASE)
+_CHAINED = lazy_regex(r"gg\.(?:event)?handler\.[^.]+\.eventhandler|gg\.eventhandlerlist", re.IGNORECASE)
 
 
 def placeholders(entries: Sequence[Entry]) -> Iterator[Diagnostic]:

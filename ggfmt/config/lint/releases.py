@@ -7,13 +7,13 @@ from which release on the file can be, the oldest last release up to which. `ggf
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from ggfmt.config.handler_options import templates
 from ggfmt.config.lint.assembly import HandlerBuilder
 from ggfmt.config.lint.chains import EventHandlers
 from ggfmt.config.properties import ARGUMENTS, Entry
 from ggfmt.config.property_table import KEYS, PROCESS, TARGETS
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.java.text import trim
 from ggfmt.options.releases import DEFAULT_RELEASE, FIRST_RELEASE, find_release, is_later, manual_name, release_numbers

@@ -10,16 +10,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from ggfmt.config.ci_server import in_ci
+from ggfmt.config import in_ci
 from ggfmt.config.lint.reading import ALL, FileIgnores, Rules, unknown
 from ggfmt.config.settings_file import FILE_NAME, OF_LINTER, OF_RUNS, parse_toml
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, list_names, suggestion
+from ggfmt.lazy import lazy_regex
 
 _SHARED_FILE = "pyproject.toml"
-_TABLE = re.compile(rb"^[ \t]*\[[ \t]*tool[ \t]*\.[ \t]*\"?ggfmt\"?[ \t]*[\].]", re.MULTILINE)
+_TABLE = lazy_regex(rb"^[ \t]*\[[ \t]*tool[ \t]*\.[ \t]*\"?ggfmt\"?[ \t]*[\].]", re.MULTILINE)
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from ggfmt.config.property_table import (
 from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, did_you_mean, list_names
 from ggfmt.java.text import trim, visible
+from ggfmt.lazy import lazy_regex
 
 TARGET = "GG146"  # the code of a target without the format and the metadata of its files
 
@@ -36,7 +37,7 @@ _TARGET, _FORMAT, _TEMPLATE = "gg.target", "ggfmt.target.format", "ggfmt.target.
 _STAGE = "gg.stage"
 _CONVERTED = ("parquet", "orc")
 _CONTAINER = "avro_row_ocf"
-_HANDLER = re.compile(r"gg\.handler\.([^.]+)\.", re.IGNORECASE)
+_HANDLER = lazy_regex(r"gg\.handler\.([^.]+)\.", re.IGNORECASE)
 
 
 class TargetHandlers:
@@ -100,7 +101,7 @@ class TargetHandlers:
         yield Diagnostic(TARGET, message, self.entry.value_span, help)
 
 
-_BELOW = re.compile(r"gg\.(handler|eventhandler)\.([^.]+)\.(.+)", re.IGNORECASE | re.DOTALL)
+_BELOW = lazy_regex(r"gg\.(handler|eventhandler)\.([^.]+)\.(.+)", re.IGNORECASE | re.DOTALL)
 _CHAINED = "eventhandler"
 _NEAR = 0.8  # tables of properties and names are not complete: only what is nearly a known name is a mistake
 

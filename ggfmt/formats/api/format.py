@@ -1,21 +1,21 @@
 """The declaration of a format, and the settings that formats get from the handler, the run and the input's writer.
 
 Declarations are light, so that ggfmt can check a handler file without loading Arrow: the modules that write and read
-are loaded on first use. To add a format, put a `Format` record into a module's `FORMATS` and an import line into
-`ggfmt.formats`. The module named by `writes` has `WRITE_SIDES` and the one named by `reads` has `READ_SIDES`, each by
+are loaded on first use. To add a format, put a `Format` record into a package's `FORMATS` and a line into
+`ggfmt.formats`. The module that writes the format has `WRITE_SIDES` and the one that reads it has `READ_SIDES`, each by
 the ids of formats.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ggfmt.dataclasses import dataclass, field
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.losses import Loss
-from ggfmt.formats.api.names import NameProblem, Records, name_problem
 from ggfmt.model.table import TableDef
 from ggfmt.options.releases import FIRST_RELEASE
 from ggfmt.options.spec import Options
@@ -24,42 +24,103 @@ if TYPE_CHECKING:
     from ggfmt.formats.api.reading import ReadSupport
     from ggfmt.formats.api.writing import WriteSupport
 
+# The check of the names in messages: no record of a message has a name twice, and names are legal in its encoding.
+
+TEMPLATE = "metaColumnsTemplate"
+
+
+class Name(NamedTuple):
+    """A name in a message, and what it names, in words.
+
+    property  the property of the format that sets it; empty if the format or the table does
+    column    the column that it is made from; empty for none
+    """
+
+    text: str
+    what: str
+    property: str = ""
+    column: str = ""
+
+
+class NameProblem(NamedTuple):
+    """Why messages cannot be written, and the properties that set the names; none if the table is the cause."""
+
+    diagnostic: Diagnostic
+    properties: Sequence[str]
+
+
+Records = Iterable[Sequence[Name]]  # the names in each record, or object, of a message
+
+
+def column_names(table: TableDef, flag: str = "", prefix: str = "", property: str = "") -> list[Name]:
+    """Return the names of columns, each with those of its flag."""
+    names = []
+    for name in table.column_names:
+        names.append(Name(prefix + name, "a column", property, name))
+        if flag:
+            names.append(Name(name + flag, f"the flag of `{name}`"))
+    return names
+
+
+def name_problem(records: Records, table: str, legal: Callable[[str], object] | None = None) -> NameProblem | None:
+    """Return the first problem of the names in messages of a table. `legal`: whether a name is legal in Avro."""
+    for record in records:
+        seen: dict[str, Name] = {}
+        for name in record:
+            other = seen.setdefault(name.text, name)
+            if legal is not None and not legal(name.text):
+                message = f"`{name.text}`, the name of {name.what}, is not a legal Avro name"
+            elif other is not name:
+                message = f"messages would have the name `{name.text}` twice: for {other.what} and for {name.what}"
+            else:
+                continue
+            involved = dict.fromkeys((other, name))
+            properties = [each.property for each in involved if each.property]
+            place = Span(table=table or None, field=name.column or other.column or None)
+            code = "GG410" if legal is None else "GG206"
+            return NameProblem(Diagnostic(code, message, place, _remedy(properties)), properties)
+    return None
+
+
+def _remedy(properties: Sequence[str]) -> str:
+    if TEMPLATE in properties:
+        return f"give the field another name in `{TEMPLATE}`: `${{keyword[name]}}`"
+    if properties:
+        return f"set another {' or '.join(f'`{property}`' for property in properties)}"
+    return "set `gg.schemareplaceregex` and `gg.schemareplacestring` to replace the characters or the name"
+
 
 @dataclass(frozen=True)
 class Format:
     """A format by its id.
 
-    writes       module that writes the format; None if ggfmt cannot write it
-    reads        module that reads the format; None if ggfmt cannot read it
-    marks        the first bytes of an input contain one of these; empty: ggfmt cannot recognize the format
     schema_kind  kind of its schemas, a key of `ggfmt schema --kind`; None for none
     schema_in_run  a run writes the schemas; otherwise only `ggfmt schema` does
     names        the names in each record of messages that can be equal, by (options, context, table)
     legal_name   returns whether a name is legal in Avro; None if messages are not Avro
     losses       what the messages do not show of operations; losses of single values are counted where they happen
     by_table     a file can hold only one table, with one definition
-    handler_type  type of GoldenGate's handlers that write the format without a formatter and have its properties
     times_in_utc  times of operations are in UTC; otherwise they are local times of the source, without a zone
     since        release of GoldenGate that introduced the format, for a format of GoldenGate
     proposed     non-default lines of a new handler file, without `gg.handler.<name>.`
+    writes, reads, handler_type  as in `ggfmt.formats.ENTRIES`, which sets them
     """
 
     name: str
     doc: str
     options: type[Options]
-    writes: str | None = None
-    reads: str | None = None
-    marks: tuple[bytes, ...] = ()
     schema_kind: str | None = None
     schema_in_run: bool = True
     names: Callable[[Any, Context, TableDef], Records] = lambda options, context, table: ()
     legal_name: Callable[[str], object] | None = None
     losses: tuple[Loss, ...] = ()
     by_table: bool = False
-    handler_type: str = ""
     times_in_utc: bool = False
     since: str = FIRST_RELEASE
     proposed: tuple[str, ...] = ()
+    writes: str | None = None
+    reads: str | None = None
+    handler_type: str = ""
 
     @property
     def is_formatter(self) -> bool:

@@ -12,10 +12,10 @@ their texts. A loss without a note is one of a whole format, of tables, or of ho
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.model.table import Kind
 from ggfmt.options.releases import RELEASES, Metadata
 from ggfmt.options.spec import Options

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-import re
 from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, BinaryIO, ClassVar, NamedTuple, overload
 
 import pyarrow as pa
 
 from ggfmt.arrow.arrays import combined, narrow
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, TableDef
 
@@ -157,7 +157,7 @@ class Chunk:
 
 
 # A message in the file of a topic, as `ggfmt.reading.topics` writes it.
-_OF_TOPIC = re.compile(rb'\{"topic":"[^"]*","partition":[0-9]+,"offset":([0-9]+),"timestamp":')
+_OF_TOPIC = lazy_regex(rb'\{"topic":"[^"]*","partition":[0-9]+,"offset":([0-9]+),"timestamp":')
 
 
 @lru_cache(maxsize=8)

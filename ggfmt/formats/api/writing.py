@@ -7,7 +7,6 @@ import json
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +15,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import narrow, non_null_values
 from ggfmt.columnar.metadata import Clock
 from ggfmt.columnar.pieces import text_buffer
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.losses import Loss

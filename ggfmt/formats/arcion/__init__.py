@@ -16,13 +16,12 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-
+from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
 from ggfmt.java.text import InvalidValueError
+from ggfmt.lazy import lazy_regex
 from ggfmt.options.spec import choice, option, switch
 from ggfmt.options.value_types import Delimiter, TableKeys, Text
 
@@ -39,7 +38,7 @@ DELIMITERS = ",;\t|\x01"
 _DAY = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}"
 VALUE = rf"[+-]?\.?\d[\d.,_]*(?:[eE][+-]?\d+)?|(?:{_DAY})(?:[T :].*)?|\d{{1,2}}:\d\d(?::.*)?"
 
-_WORD = re.compile(r"[A-Za-z0-9_\\<>()-]*")
+_WORD = lazy_regex(r"[A-Za-z0-9_\\<>()-]*")
 
 
 class TableColumns(TableKeys):
@@ -146,10 +145,7 @@ FORMATS = (
         name="arcion_json",
         doc="Arcion: JSON, both images of all columns; a number per column shows which images have a value.",
         options=ArcionJsonOptions,
-        writes="ggfmt.formats.arcion.write",
-        reads="ggfmt.formats.arcion.read",
         proposed=("fileSuffix=.json",),
-        marks=(b'"opType"',),
         losses=(*_COMMON, losses.TEXT_AS_STATE.saying("NULL")),
         times_in_utc=True,
     ),
@@ -157,8 +153,6 @@ FORMATS = (
         name="arcion_csv",
         doc="Arcion: CSV, changes of one table with three fields per column, or the rows of a snapshot.",
         options=ArcionCsvOptions,
-        writes="ggfmt.formats.arcion.csv_write",
-        reads="ggfmt.formats.arcion.csv_read",
         proposed=("fileSuffix=.csv", "format.includeHeader=true"),
         losses=(*_COMMON, *_SNAPSHOT),
         by_table=True,

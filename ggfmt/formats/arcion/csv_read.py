@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
 from pathlib import PurePosixPath
@@ -20,6 +19,7 @@ from typing import Annotated, BinaryIO, NamedTuple
 from urllib.parse import unquote
 
 from ggfmt import kernels
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout, Source, Spans
@@ -55,13 +55,14 @@ from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.scanner import NOT_NAMED, is_plain, places_of
 from ggfmt.java.text import visible
 from ggfmt.kernels import primitives
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.table import TableDef
 from ggfmt.options.value_types import keys_of
 
-_SUFFIXES = re.compile(r"(?:\.(?:csv|txt|dat|gz|bz2|zst|zstd|lz4|snappy|br))+$", re.IGNORECASE)
+_SUFFIXES = lazy_regex(r"(?:\.(?:csv|txt|dat|gz|bz2|zst|zstd|lz4|snappy|br))+$", re.IGNORECASE)
 
 _SHOWN = {"\t": r"CDATA[\t]", "\x01": r"CDATA[\u0001]"}
-_VALUE = re.compile(rf"\s*(?:{VALUE})\s*", re.ASCII)
+_VALUE = lazy_regex(rf"\s*(?:{VALUE})\s*", re.ASCII)
 
 # CSV as Arcion writes it: where its records are, and their fields. A field that starts with a quote ends with the
 # next quote that is not escaped, and may hold line ends and delimiters in between; in all other fields quotes and

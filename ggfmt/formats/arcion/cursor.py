@@ -22,6 +22,7 @@ from ggfmt.columnar.timestamps import floor_millis
 from ggfmt.formats.api.losses import INTEGER
 from ggfmt.formats.json.values import json_texts
 from ggfmt.formats.records.problems import RecordError, decoded
+from ggfmt.lazy import lazy_regex
 
 COUNTS = ("insertCount", "updateCount", "deleteCount", "replaceCount")
 RESERVED = ("timestamp", "log", "position")
@@ -34,7 +35,7 @@ _KNOWN = frozenset(
     )
 )
 
-_MILLIS = re.compile(r"-?[0-9]{1,18}", re.ASCII)
+_MILLIS = lazy_regex(r"-?[0-9]{1,18}", re.ASCII)
 
 
 def place_of(cursor: str | None, counts: str | None) -> tuple[int | None, str | None, dict[str, str]]:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic, without_credentials
 from ggfmt.java.text import InvalidValueError
 from ggfmt.kafka.registry import ENVIRONMENT, SchemaRegistry, is_url
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.table import TableDef
 from ggfmt.options.spec import Options, choice, option
 from ggfmt.options.value_types import Pairs, Text
@@ -26,7 +27,7 @@ HEAD_BYTES = 5
 CONTAINER, CONFLUENT = "container", "confluent"
 
 Schema = Any  # a parsed JSON document
-_NUMBERED = re.compile(r"0*([0-9]{1,10})\.avsc", re.ASCII)
+_NUMBERED = lazy_regex(r"0*([0-9]{1,10})\.avsc", re.ASCII)
 _HELP = "ggfmt skips the rest of the file: only the schema shows where a message ends"
 
 

@@ -14,7 +14,6 @@ import json
 import lzma
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, BinaryIO, NamedTuple, overload
 
@@ -22,12 +21,13 @@ import pyarrow as pa
 
 from ggfmt.columnar.avro import END, text_bytes
 from ggfmt.columnar.pieces import text_buffer, zigzag_varint
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Diagnostic, list_names
 from ggfmt.formats.api.reading import HEAD_OF_LONG, Chunk, Layout, record_size_error
 from ggfmt.formats.api.writing import Framing
+from ggfmt.formats.avro import MAGIC as MAGIC
 from ggfmt.model.table import TableDef
 
-MAGIC = b"Obj\x01"
 SYNC_BYTES = 16
 MAX_VARINT_BYTES = 10
 MIN_HEADER_LIMIT = 1 << 20  # bytes that a header may have even if `--max-record` is smaller

@@ -7,10 +7,11 @@ The scanner takes records into columns by a program some of whose nodes have an 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+
+from ggfmt.dataclasses import dataclass
 
 Schema = Any  # a parsed JSON document
 Program = tuple[Any, ...]  # type, how it is shown, size, texts, children, and, if there is one, an action and its place

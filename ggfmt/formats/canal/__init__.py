@@ -13,8 +13,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
@@ -40,10 +39,7 @@ FORMATS = (
         name="canal_json",
         doc="Canal, and DTS in Canal's format: JSON, rows of a table with the old values of changed columns.",
         options=CanalOptions,
-        writes="ggfmt.formats.canal.write",
-        reads="ggfmt.formats.canal.read",
         proposed=("fileSuffix=.json",),
-        marks=(b'"isDdl"', b'"type"'),
         losses=(
             losses.NESTED_AS_TEXT,
             losses.BEFORE_OVERLAID,

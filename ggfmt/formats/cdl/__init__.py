@@ -11,8 +11,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
@@ -44,10 +43,7 @@ FORMATS = (
         name="cdl_json",
         doc="Huawei CDL: JSON, both images of a change with their schema; reads CDL's Debezium flavor too.",
         options=CdlOptions,
-        writes="ggfmt.formats.cdl.write",
-        reads="ggfmt.formats.cdl.read",
         proposed=("fileSuffix=.json",),
-        marks=(b'"message_version"',),
         losses=(
             losses.NESTED_AS_TEXT,
             losses.MISSING_AS_NULL,

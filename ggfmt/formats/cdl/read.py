@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Raw
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.formats.cdl.types import PayloadField, column_of
 from ggfmt.formats.records import problems, roles
 from ggfmt.formats.records.declared import DeclaredDialect, text_of

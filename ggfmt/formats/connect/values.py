@@ -25,6 +25,7 @@ from ggfmt.columnar.strings import Converted, Kernel, TextPattern, all_match, by
 from ggfmt.columnar.timestamps import floor_millis, instant_micros, micros_text
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.json.values import raw_members
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import STRING, Kind, SqlType
 
@@ -37,8 +38,8 @@ _items = msgspec.json.Decoder(list[Raw]).decode
 
 # Decimals
 
-_PLAIN = re.compile(r"[+-]?[0-9]{1,1500}(?:\.[0-9]{1,1500})?", re.ASCII)
-_EXPONENT = re.compile(r"[+-]?(?:[0-9]{1,1500}(?:\.[0-9]{0,1500})?|\.[0-9]{1,1500})(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
+_PLAIN = lazy_regex(r"[+-]?[0-9]{1,1500}(?:\.[0-9]{1,1500})?", re.ASCII)
+_EXPONENT = lazy_regex(r"[+-]?(?:[0-9]{1,1500}(?:\.[0-9]{0,1500})?|\.[0-9]{1,1500})(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
 _MAX_BYTES = 1600  # Python prints no more digits
 
 

@@ -16,11 +16,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api import losses
-from ggfmt.formats.api.format import Format
-from ggfmt.formats.api.names import column_names
+from ggfmt.formats.api.format import Format, column_names
 from ggfmt.formats.avro.confluent import FramedOptions
 from ggfmt.formats.avro.schemas import is_name
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
@@ -190,18 +188,12 @@ _TYPES_AND_NAMES = (
     losses.CATALOG_NOT_SHOWN.saying(", unless the reader sets `tableName=full`").uncounted(),
 )
 
-# The members by which records in JSON are recognized.
-_MARKS = (b"op", b"payload", b"__op", b"__deleted", b"__table", b"tableChanges", b"data_collections", b"specversion")
-
 FORMATS = (
     Format(
         name="debezium_json",
         doc="Debezium: JSON with before and after images, with or without schemas; reads flattened rows too.",
         options=DebeziumOptions,
-        writes="ggfmt.formats.debezium.write",
-        reads="ggfmt.formats.debezium.read",
         proposed=("fileSuffix=.json",),
-        marks=tuple(b'"%s"' % member for member in _MARKS),
         losses=(
             losses.NESTED_AS_TEXT.when("schemasEnable=true"),
             losses.PLACEHOLDER_AS_MISSING,
@@ -225,10 +217,7 @@ FORMATS = (
         name="debezium_avro",
         doc="Debezium in Avro: the same events, in object container files or in Confluent's framing.",
         options=DebeziumAvroOptions,
-        writes="ggfmt.formats.debezium.avro_write",
-        reads="ggfmt.formats.debezium.avro_read",
         proposed=("fileSuffix=.avro", "compressionCodec=snappy"),
-        marks=(b"Obj\x01",),
         schema_kind="avro",
         schema_in_run=False,
         names=lambda options, context, table: (column_names(table),),

@@ -11,12 +11,12 @@ an absent or null cell is missing, and a cell whose `value` is null is NULL.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 from msgspec import Raw
 
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.formats.connect.schemas import SchemaField
 from ggfmt.formats.json.values import raw_members
 from ggfmt.formats.records.dialect import ABSENT, non_null

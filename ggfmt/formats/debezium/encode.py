@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,18 +15,20 @@ from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar import json_text
 from ggfmt.columnar.pieces import Conditional, Text, join
 from ggfmt.columnar.strings import TextPattern, all_match, by_value
+from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api.writing import RIGHT_TYPE
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.connect.text import quoted
 from ggfmt.formats.connect.values import base64_of, encoded, unscaled, within
 from ggfmt.formats.debezium import CONNECT, DOUBLE, ISO_STRING, PRECISE, TEXT, DebeziumOptions, placeholder_bytes, types
 from ggfmt.formats.debezium.values import DIGITS, TimeUnit
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.table import Kind, SqlType
 
 _STRING = pa.string()
 _SPECIAL = pa.array(["NaN", "Infinity", "-Infinity"], _STRING)
 _INFINITIES = {"infinity": 9223372036825200000, "-infinity": -9223372036832400000}
-_CLOCK = re.compile(r"(-?)([0-9]{2,9}):([0-5][0-9]):([0-5][0-9])(?:\.([0-9]{1,9}))?", re.ASCII)
+_CLOCK = lazy_regex(r"(-?)([0-9]{2,9}):([0-5][0-9]):([0-5][0-9])(?:\.([0-9]{1,9}))?", re.ASCII)
 _ISO_FORMS = {
     Kind.DATE: (r"^([0-9]{4}-[0-9]{2}-[0-9]{2})$", r"\1Z"),
     Kind.TIME: (r"^([0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)$", r"\1Z"),

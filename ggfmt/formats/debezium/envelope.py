@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -20,6 +19,7 @@ from ggfmt.arrow.arrays import StringMapArray, non_null_values
 from ggfmt.columnar.json_text import json_number
 from ggfmt.columnar.metadata import token
 from ggfmt.columnar.pieces import COMMA, CommaJoined, Conditional, Encoding, Piece, Text
+from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api.losses import INTEGER
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.connect.text import connect_json, connect_strings, quote

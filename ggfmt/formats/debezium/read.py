@@ -5,9 +5,7 @@ It keeps the members of an envelope as they are, and identifies other records by
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Annotated, Any, cast
 
@@ -16,6 +14,7 @@ import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.arrow import compute as pc
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.connect.schemas import SchemaField, decode_schema, name_of
 from ggfmt.formats.debezium import INSERT, KEYS, REFUSE, TEXT, DebeziumOptions, cloud_events
@@ -44,6 +43,7 @@ from ggfmt.formats.records.problems import RecordError, decoded
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.scanner import SourceBatch
 from ggfmt.formats.records.statements import Effect, Name, What, effects_of, statement, unquoted
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.table import Column, Kind, TableDef
 
 _OPS: roles.Ops = {"c": "I", "r": roles.OpToken("I", "snapshot", "true", rank=3), "u": "U", "d": "D", "t": "T"}
@@ -125,7 +125,7 @@ def kind_of(members: Mapping[str, Raw], schema_name: str | None) -> str | None:
 # Debezium's schema changes: the definitions in `tableChanges`.
 
 _NO_SNAPSHOT = (b"", b"null", b"false", b'"false"')
-_PART = re.compile(r'"((?:[^"]|"")*)"(?:\.|$)')
+_PART = lazy_regex(r'"((?:[^"]|"")*)"(?:\.|$)')
 
 
 class ChangedTable(msgspec.Struct, gc=False):

@@ -15,8 +15,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.records.options import DialectOptions, absent_means_option, primary_keys_option
 from ggfmt.options.spec import option
@@ -42,8 +41,6 @@ FORMATS = (
         name="dms_json",
         doc="AWS DMS: JSON as in Kinesis and Kafka, one row per record, with metadata.",
         options=DmsOptions,
-        reads="ggfmt.formats.dms.read",
-        marks=(b'"record-type"',),
         times_in_utc=True,
     ),
 )

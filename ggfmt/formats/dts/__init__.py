@@ -22,10 +22,7 @@
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Iterator
-from dataclasses import dataclass
-
+from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.dts.types import MYSQL, ORACLE, POSTGRESQL
@@ -61,22 +58,12 @@ class DtsOptions(DialectOptions):
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
 
 
-def _in_base64(word: bytes) -> Iterator[bytes]:
-    """Return the parts of a word's Base64 that do not depend on the bytes beside the word."""
-    for shift in range(3):
-        encoded = base64.b64encode(b"\0" * shift + word)
-        yield encoded[-(-shift * 8 // 6) : (shift + len(word)) * 8 // 6]
-
-
 FORMATS = (
     Format(
         name="dts_avro",
         doc="Alibaba DTS in Avro: records with both images, length-prefixed, as Base64 lines or in container files.",
         options=DtsOptions,
-        writes="ggfmt.formats.dts.write",
-        reads="ggfmt.formats.dts.read",
         proposed=("fileSuffix=.dts",),
-        marks=(b"\0", b"Obj\x01", *_in_base64(KEYS_TAG.encode())),
         losses=(
             losses.NESTED_AS_TEXT,
             losses.DIGITS_OF_DOUBLE.of(Kind.FLOAT, Kind.DOUBLE).saying(" of a floating-point type").partly(),

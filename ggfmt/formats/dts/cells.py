@@ -7,7 +7,6 @@ that it shortened.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 
 import pyarrow as pa
@@ -17,6 +16,7 @@ from ggfmt.arrow.arrays import as_strings, non_null_values
 from ggfmt.columnar.avro import NULL, VALUE, doubles, longs, rows_unlike, strings, text_bytes
 from ggfmt.columnar.pieces import Piece, join_binary, zigzag_varint
 from ggfmt.columnar.strings import bytes_of, rows_where
+from ggfmt.dataclasses import dataclass
 from ggfmt.formats.dts.schema import BRANCHES, EMPTY_OBJECTS
 from ggfmt.formats.dts.types import MYSQL, ORACLE, POSTGRESQL
 from ggfmt.model.change import ImageColumn

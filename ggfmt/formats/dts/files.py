@@ -12,7 +12,6 @@ by the first bytes:
 from __future__ import annotations
 
 import base64
-import re
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -28,12 +27,13 @@ from ggfmt.formats.api.reading import Chunk, Layout, Source
 from ggfmt.formats.api.writing import Framing
 from ggfmt.formats.avro.containers import MAGIC, RecordsOfBlock, container_chunks, read_file_head
 from ggfmt.formats.json import files as json_files
+from ggfmt.lazy import lazy_regex
 
 PREFIX_BYTES = 4
 MAX_BYTES = 1 << 27  # maximum size of a record with its length
 CHUNK_BYTES = 1 << 20
-_LINE = re.compile(rb"[^\r\n]+")
-_BASE64 = re.compile(rb"(?:\xef\xbb\xbf)?[A-Za-z0-9+/=\s]+")
+_LINE = lazy_regex(rb"[^\r\n]+")
+_BASE64 = lazy_regex(rb"(?:\xef\xbb\xbf)?[A-Za-z0-9+/=\s]+")
 
 
 def with_length(datum: bytes) -> bytes:

@@ -8,8 +8,8 @@ number decides nothing. In these cases the values determine the kind (`TypeHint.
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import dataclass
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.model.table import Kind
 
 MYSQL, ORACLE, POSTGRESQL = "MySQL", "Oracle", "PostgreSQL"

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import list_names, suggestion
-from ggfmt.formats.api.format import Context
-from ggfmt.formats.api.names import TEMPLATE, Name
+from ggfmt.formats.api.format import TEMPLATE, Context, Name
 from ggfmt.java.text import InvalidValueError, UnsupportedValueError, trim
+from ggfmt.lazy import lazy_regex
 from ggfmt.options.releases import RELEASES, Metadata
 from ggfmt.options.spec import option
 from ggfmt.options.templates import OF_METADATA, find_other_marks, meant_keyword
@@ -132,7 +132,7 @@ TRANSACTION_TOKENS = ("xid", "6")
 # Keywords whose values come from tokens, which the reader must decode.
 _OF_TOKENS = frozenset({ALL_TOKENS, "token", *(keyword.name for keyword in _KEYWORDS if keyword.tokens)})
 
-_ITEM = re.compile(r"\$\{\s*(\w+)\s*(?:\[([^\]]*)\])?\s*(?:\.(.*))?\}", re.DOTALL)
+_ITEM = lazy_regex(r"\$\{\s*(\w+)\s*(?:\[([^\]]*)\])?\s*(?:\.(.*))?\}", re.DOTALL)
 _FORM = "write items `${keyword[field]}`, separated by commas"
 
 

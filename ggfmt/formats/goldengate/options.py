@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api import losses
 from ggfmt.model.table import Kind
 from ggfmt.options.spec import Options, option

@@ -18,24 +18,23 @@ The time is linear in the data: a decoder finds an error at its place, and decod
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
 from ggfmt.formats.api.reading import Layout, Spans
+from ggfmt.lazy import lazy_regex
 
 WHITE = b" \t\r\n"
 BOM = b"\xef\xbb\xbf"
 
 _decode = msgspec.json.Decoder(msgspec.Raw).decode
-_PLACE = re.compile(r"\(byte (\d+)\)")
+_PLACE = lazy_regex(r"\(byte (\d+)\)")
 _TRAILING = "trailing characters"
 _SPACED = bytes(0x20 if code < 0x20 else code for code in range(256))
-_BRACKETS_OR_QUOTE = re.compile(rb'[\[{]+|[\]}]+|"')
-_QUOTE_OR_ESCAPE = re.compile(rb'["\\]')
-_NOT_WHITE = re.compile(rb"[^ \t\r\n]")
-_NOT_WHITE_NOR_BRACKET = re.compile(rb"[^ \t\r\n\[\]]")
-_START_OF_LINE = re.compile(rb"\n(?=(?:\xef\xbb\xbf)?\{)")
+_BRACKETS_OR_QUOTE = lazy_regex(rb'[\[{]+|[\]}]+|"')
+_QUOTE_OR_ESCAPE = lazy_regex(rb'["\\]')
+_NOT_WHITE = lazy_regex(rb"[^ \t\r\n]")
+_NOT_WHITE_NOR_BRACKET = lazy_regex(rb"[^ \t\r\n\[\]]")
+_START_OF_LINE = lazy_regex(rb"\n(?=(?:\xef\xbb\xbf)?\{)")
 # A word or an escape that the end of the data cuts causes an error at most this many bytes before the end.
 _MAX_CUT = 16
 

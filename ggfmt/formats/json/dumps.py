@@ -31,6 +31,7 @@ from ggfmt.formats.json import files
 from ggfmt.formats.json.cut import BOM, WHITE
 from ggfmt.formats.json.repeated import EVERY, Once, repeated_error, repeated_in_lines, repeated_member
 from ggfmt.formats.json.values import decode, invalid_utf8, json_kind, parse, raw_members
+from ggfmt.lazy import lazy_regex
 
 KCAT, PAIRS, LINES = "kcat", "pairs", "lines"
 NAMES = {
@@ -42,12 +43,12 @@ NAMES = {
 _NO_JSON = b"!"
 _OF_PAIRS = {"key", "value", "headers", "topic", "partition", "offset", "timestamp", "timestampType", "timestamp_type"}
 _OF_RECORDS = {"op_type", "op", "before", "after", "payload"}
-_LINE = re.compile(
+_LINE = lazy_regex(
     rb"(?:(?:(?:CreateTime|LogAppendTime):-?[0-9]+|NO_TIMESTAMP)\t)?"
     rb"(?:Partition:([0-9]+)\t)?(?:Offset:([0-9]+)\t)?(?:([^\t]*)\t)?(.*)",
     re.DOTALL,
 )
-_START_OF_MESSAGE = re.compile(rb'\s*\{"topic":"(?:[^"\\]|\\.)*","partition":[0-9]+,"offset":[0-9]+,("timestamp")?')
+_START_OF_MESSAGE = lazy_regex(rb'\s*\{"topic":"(?:[^"\\]|\\.)*","partition":[0-9]+,"offset":[0-9]+,("timestamp")?')
 _TEXTS_ONLY = (
     "read the topic itself, or dump it with a consumer that writes JSON or, for Avro with `--schema-registry`, Base64"
 )
@@ -76,7 +77,7 @@ _SIGNS = (
 )
 _SCALED = {"scale", "value"}  # Debezium's VariableScaleDecimal: a number of any scale, which may be a key
 
-_START = re.compile(r'\{\s*"')
+_START = lazy_regex(r'\{\s*"')
 _MAX_FAILURES = 64  # each failure takes time in proportion to the text
 # Python does not parse integers of thousands of digits.
 _lenient = json.JSONDecoder(parse_int=str, strict=False).raw_decode

@@ -24,6 +24,7 @@ from ggfmt.formats.api.reading import Chunk, Layout, Source, SplitBoundaryError
 from ggfmt.formats.json.cut import BOM as BOM
 from ggfmt.formats.json.cut import Nesting, RecordBoundaries
 from ggfmt.formats.json.values import decode, is_avro_record, is_avro_union
+from ggfmt.lazy import lazy_regex
 
 CHUNK_BYTES = 1 << 20
 
@@ -33,7 +34,7 @@ _LENIENT = json.JSONDecoder(parse_int=str, strict=False)
 _RAW = msgspec.json.Decoder(msgspec.Raw)
 _MAX_DELIMITER = 64
 
-_COMMENT = re.compile(rb"\s*/\*.*?\*/", re.DOTALL)
+_COMMENT = lazy_regex(rb"\s*/\*.*?\*/", re.DOTALL)
 
 # Messages in JSON that ggfmt recognizes but does not read, for errors that name them.
 

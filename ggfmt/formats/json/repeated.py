@@ -12,11 +12,12 @@ from msgspec import Raw
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.json.values import raw_members
 from ggfmt.java.text import visible
+from ggfmt.lazy import lazy_regex
 
 _raws = msgspec.json.Decoder(Raw).decode_lines
 _items = msgspec.json.Decoder(list[Raw]).decode
 _text = msgspec.json.Decoder(str).decode
-_TOKENS = re.compile(rb'("[^"\\]*(?:\\.[^"\\]*)*")\s*(:?)|[\[\]{}]', re.DOTALL)
+_TOKENS = lazy_regex(rb'("[^"\\]*(?:\\.[^"\\]*)*")\s*(:?)|[\[\]{}]', re.DOTALL)
 
 
 class Once(NamedTuple):

@@ -8,7 +8,6 @@ columns of all images reports it, and then discovery runs again with `every_shap
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import pairwise
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 from msgspec import Raw
 
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.formats.api.reading import DiscoveryResult, SchemaChange
 from ggfmt.formats.json.values import is_avro_union, plain_name
 from ggfmt.model.table import STRING, Catalog, Column, Kind, SqlType, TableDef

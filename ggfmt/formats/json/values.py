@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 import msgspec
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.lazy import lazy_regex
 
 # What msgspec does not allow in the name of a struct's member.
-_ODD_NAME = re.compile(r'[\x00-\x1f"\\]')
+_ODD_NAME = lazy_regex(r'[\x00-\x1f"\\]')
 decode = msgspec.json.Decoder(float_hook=float).decode  # a number may be beyond a float's range
 raw_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 # The names of types in Avro's JSON encoding. A value of a union is an object with one member: its type. The types of

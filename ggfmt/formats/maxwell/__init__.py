@@ -17,8 +17,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.records import options as shared
@@ -48,10 +47,7 @@ FORMATS = (
         name="maxwell_json",
         doc="Maxwell: JSON, one row per message with the changed columns.",
         options=MaxwellOptions,
-        writes="ggfmt.formats.maxwell.write",
-        reads="ggfmt.formats.maxwell.read",
         proposed=("fileSuffix=.json",),
-        marks=(b'"database"',),
         losses=(
             losses.NULL_AS_MISSING.partly()
             .saying(" in a whole row")

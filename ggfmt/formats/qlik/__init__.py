@@ -20,12 +20,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api import losses
-from ggfmt.formats.api.format import Format
-from ggfmt.formats.api.names import column_names
+from ggfmt.formats.api.format import Format, column_names
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.table import Kind
 from ggfmt.options.spec import choice, option
 from ggfmt.options.value_types import Text
@@ -61,7 +61,7 @@ class QlikAvroOptions(QlikOptions):
 # The headers that are tokens, besides the one of `changeSequence` and `streamPosition` that is no position.
 TOKENS = ("transactionId", "transactionEventCounter", "transactionLastEvent", "externalSchemaId")
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_NAME = lazy_regex(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
 def is_name(text: str) -> bool:
@@ -89,10 +89,7 @@ FORMATS = (
         name="qlik_json",
         doc="Qlik Replicate in JSON: metadata messages, and changes with column masks.",
         options=QlikOptions,
-        writes="ggfmt.formats.qlik.write",
-        reads="ggfmt.formats.qlik.read",
         proposed=("fileSuffix=.json",),
-        marks=(b'"atMSG"', b'"changeSequence"', b'"headers_operation"'),
         losses=(*_LOSSES, losses.NUMBER_SPELLING.of(*_NUMBERS)),
         times_in_utc=True,
     ),
@@ -100,10 +97,7 @@ FORMATS = (
         name="qlik_avro",
         doc="Qlik Replicate in Avro: envelopes with metadata messages, and with changes that have column masks.",
         options=QlikAvroOptions,
-        writes="ggfmt.formats.qlik.avro_write",
-        reads="ggfmt.formats.qlik.avro_read",
         proposed=("fileSuffix=.avro",),
-        marks=(b"atMSG\x04",),
         names=lambda options, context, table: (column_names(table),),
         legal_name=is_name,
         losses=(

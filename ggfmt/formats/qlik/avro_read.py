@@ -15,7 +15,6 @@ import io
 import json
 from array import array
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, BinaryIO
@@ -24,6 +23,7 @@ import fastavro
 import msgspec
 import pyarrow as pa
 
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout, Spans

@@ -8,9 +8,9 @@ file one follows the other; line ends between them are passed over.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import BinaryIO
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api.reading import Chunk, Layout, Source, Spans
 from ggfmt.formats.avro.containers import CorruptContainerError, Truncated, read_long
 from ggfmt.kernels import primitives

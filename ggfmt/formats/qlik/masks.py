@@ -14,8 +14,9 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.columnar.pieces import Piece
 from ggfmt.formats.records.problems import RecordError
+from ggfmt.lazy import lazy_regex
 
-_HEX = re.compile(r"[0-9A-Fa-f]+", re.ASCII)
+_HEX = lazy_regex(r"[0-9A-Fa-f]+", re.ASCII)
 _MAX_SEEN = 1024  # masks of a table that are remembered
 _HELP = "check the definition; if the bytes of Avro masks are in the reverse order, set `avroMaskByteOrder`"
 

@@ -8,11 +8,11 @@ known is empty (`timestamp`) or 1 (`tableVersion`). The id of a schema is made f
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import Any
 
 from ggfmt.columnar.avro import FALSE, NULL, TRUE, VALUE, text_bytes
 from ggfmt.columnar.pieces import zigzag_varint
+from ggfmt.dataclasses import dataclass
 from ggfmt.formats.json.values import compact_json
 from ggfmt.formats.qlik import QlikOptions, is_name
 from ggfmt.formats.qlik.messages import MAGIC

@@ -6,11 +6,11 @@ input is known: until a discovery has read the whole input, changes are refused 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import msgspec
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk
 from ggfmt.formats.json.values import raw_members

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +20,7 @@ from ggfmt.columnar.json_text import Values, quote_json
 from ggfmt.columnar.metadata import Clock, or_empty, token
 from ggfmt.columnar.pieces import join
 from ggfmt.columnar.timestamps import micros_text
+from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.losses import BEFORE_MISSING_AS_NULL, BEFORE_NULL_AS_MISSING, WHOLE_NUMBER
 from ggfmt.formats.qlik import STREAM_POSITION, QlikOptions

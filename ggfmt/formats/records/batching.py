@@ -10,7 +10,6 @@ from abc import abstractmethod
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, TypeVar
 
 import pyarrow as pa
@@ -19,6 +18,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import map_items, non_null_values
 from ggfmt.columnar.columns import int64s, texts, token_maps
 from ggfmt.columnar.metadata import first_token
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, KafkaMessage, Reader, Reject, SchemaChange, starts_of

@@ -10,7 +10,6 @@ import math
 from abc import abstractmethod
 from array import array
 from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
 from typing import Any, BinaryIO, ClassVar, cast
@@ -20,6 +19,7 @@ import msgspec
 from fastavro.types import Schema as FastSchema
 from msgspec import Raw
 
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, Spans

@@ -29,9 +29,10 @@ from ggfmt.formats.records.dialect import (
     stamp_text,
 )
 from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error, no_op
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.table import name_of_fields
 
-_NUMBER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
+_NUMBER = lazy_regex(r"-?[0-9]{1,18}", re.ASCII)
 _NO_OP = "every change must have an operation type"
 Images = tuple[Any, Any]
 

@@ -18,7 +18,6 @@ import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, lru_cache, reduce
 from itertools import repeat
@@ -31,6 +30,7 @@ from msgspec import Raw
 from ggfmt.arrow import compute as pc
 from ggfmt.columnar.strings import Kernel
 from ggfmt.columnar.timestamps import scale_numbers
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout
@@ -46,6 +46,7 @@ from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.formats.records.problems import RecordError
 from ggfmt.formats.records.scanner import MAX_GRAMMARS, JsonScanner, OddRecord, Scanning, SourceBatch
 from ggfmt.kernels import kernel
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.change import ImageColumn, without_empty
 from ggfmt.model.table import Catalog, Kind, TableDef
 from ggfmt.options.value_types import key_of
@@ -163,7 +164,7 @@ def converting(kernel: Kernel) -> Convert:
     return convert
 
 
-_STAMP = re.compile(r"(\d{4}-\d\d-\d\d)[T ](?!24)(\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?Z?", re.ASCII)  # Python 3.14 reads 24
+_STAMP = lazy_regex(r"(\d{4}-\d\d-\d\d)[T ](?!24)(\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?Z?", re.ASCII)  # Python 3.14 reads 24
 
 
 @lru_cache(maxsize=256)

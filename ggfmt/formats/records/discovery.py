@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Discovery, DiscoveryResult, SchemaChange
 from ggfmt.formats.json.shapes import (

@@ -7,7 +7,6 @@ until it has enough for a batch, or until a definition changes.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, BinaryIO
 
@@ -24,6 +23,7 @@ from ggfmt.columnar.images import (
 )
 from ggfmt.columnar.metadata import with_common
 from ggfmt.columnar.timestamps import micros_text
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Drop, Event, Layout, ReadSupport, Reject, Remark, UnknownTable

@@ -21,7 +21,6 @@ holds counts for the scanner, and the first token.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from enum import Enum
 from functools import lru_cache
@@ -31,6 +30,7 @@ from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
 
 import msgspec
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.formats.json.repeated import Once
 
 # Kinds of JSON values. A STAMP is a string with a time of UTC or without a zone; it becomes a time stamp as messages

@@ -10,7 +10,6 @@ from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -20,6 +19,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import StringMapArray, non_null_values
 from ggfmt.columnar import columns
 from ggfmt.columnar.images import unless_all
+from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api.reading import Chunk, Spans
 from ggfmt.formats.json.cut import is_value
 from ggfmt.formats.records.problems import IMAGE_RULES

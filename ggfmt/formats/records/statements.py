@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.records.dialect import Change, Statement
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.table import join_name
 
 # MySQL executes what a comment with `!` contains, so such a comment hides nothing.
-_TOKEN = re.compile(
+_TOKEN = lazy_regex(
     r"(?:\s+|/\*(?!M?!).*?\*/|/\*M?!\d*|\*/|--[^\n]*|\#[^\n]*)"
     r"|(?P<name>`(?:``|[^`])+`|\"(?:\"\"|[^\"])+\"|\[[^\]]+\]|[\w$@][\w$#@]*)"
     r"|(?P<mark>'(?:''|\\.|[^'\\])*'|.)",

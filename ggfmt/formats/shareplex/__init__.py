@@ -13,8 +13,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
@@ -60,10 +59,7 @@ FORMATS = (
         name="shareplex_json",
         doc="SharePlex, and DTS in SharePlex's format: JSON, one row per message with the changed columns.",
         options=SharePlexOptions,
-        writes="ggfmt.formats.shareplex.write",
-        reads="ggfmt.formats.shareplex.read",
         proposed=("fileSuffix=.json",),
-        marks=(b'"meta"',),
         losses=(
             losses.NESTED_AS_TEXT,
             losses.AFTER_CHANGES_ONLY.except_when(f"updateData={ALL}"),

@@ -17,13 +17,14 @@ from ggfmt.formats.records.problems import RecordError, decoded
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.statements import unclear
 from ggfmt.formats.shareplex import AFTER
+from ggfmt.lazy import lazy_regex
 
 _OPS = {"INS": "I", "INSERT": "I", "UPD": "U", "UPDATE": "U", "DEL": "D", "DELETE": "D", "TRUNCATE": "T"}
 _FORMS: roles.Ops = {form: op for name, op in _OPS.items() for form in (name, name.lower())}
 _BEFORE_HALF, _AFTER_HALF = "UPDATE BEFORE", "UPDATE AFTER"
 _DROP = "DROP TABLE"
 _UNCLEAR = ("DROP PARTITION", "DROP SUBPARTITION", "DROP USER", "DROP TABLESPACE", "RENAME", "RENAME TABLE")
-_STATEMENT = re.compile(r"(ALTER|CREATE|DROP|ADD|MODIFY|RENAME)\b", re.ASCII)
+_STATEMENT = lazy_regex(r"(ALTER|CREATE|DROP|ADD|MODIFY|RENAME)\b", re.ASCII)
 
 
 class SharePlexMeta(msgspec.Struct, gc=False):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ggfmt.commit.names import counted
 from ggfmt.commit.records import STEPS, LossCount, Manifest
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.codes import CODES
 from ggfmt.model.change import OpType
 from ggfmt.reading.rejects import RejectedRecord

@@ -7,13 +7,13 @@ refuses a text that is too long. It rounds numbers and times in silence, so that
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from ggfmt.columnar.typed import as_text
 from ggfmt.database.postgresql import CatalogColumn, output_text
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Span, UsageError
 from ggfmt.frames.column_types import TEXT
 from ggfmt.model.sql import POSTGRESQL, Sql, UnquotableError, joined, sql

@@ -16,12 +16,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from ggfmt.commit.commit import Participant
 from ggfmt.commit.journal import ROUND, damaged, read_document
 from ggfmt.commit.records import SET_ASIDE_MEMBER
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.rows.kept import KEPT_DIRECTORY
 
 _VERSION = 1

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
 
 import pyarrow as pa
 
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import Abend, Span, UsageError
 from ggfmt.location import Location
 from ggfmt.rowfiles.deleted_rows import decode_places

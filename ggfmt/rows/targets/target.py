@@ -12,8 +12,7 @@ from ggfmt.commit.commit import CommitPart, commit
 from ggfmt.commit.journal import damaged
 from ggfmt.commit.names import folded
 from ggfmt.commit.records import CONSOLIDATION_MEMBER, MANIFEST, SET_ASIDE_MEMBER, as_bytes, rows_manifest, run_file
-from ggfmt.diagnostics.diagnostic import UsageError
-from ggfmt.diagnostics.packages import package_error
+from ggfmt.diagnostics.diagnostic import UsageError, package_error
 from ggfmt.location import Location
 from ggfmt.reading.checkpoint import OutputTarget
 from ggfmt.reading.tasks import StagedFile

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import logging
-import re
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from operator import gt
@@ -21,13 +19,14 @@ from ggfmt.arrow.arrays import non_null_values
 from ggfmt.commit.commit import CommitPart, commit, opened, write_errors_stop
 from ggfmt.commit.names import counted
 from ggfmt.commit.store import Store
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, ConfigurationError, Diagnostic, Span, UsageError
 from ggfmt.engine import Run
 from ggfmt.formats import FORMATS
 from ggfmt.formats.goldengate.kafkaconnect import ConnectOptions
 from ggfmt.formats.goldengate.kafkaconnect.converters import Converters
 from ggfmt.java.text import visible
-from ggfmt.kafka.address import SCHEME
+from ggfmt.kafka import SCHEME
 from ggfmt.kafka.cluster import topic_ids, topic_settings
 from ggfmt.kafka.consume import ends
 from ggfmt.kafka.jobs import (
@@ -40,6 +39,7 @@ from ggfmt.kafka.jobs import (
     make_topics,
 )
 from ggfmt.kafka.request import KafkaRequest
+from ggfmt.lazy import lazy_regex
 from ggfmt.location import Location, StoreAddress
 from ggfmt.options.templates import TABLE_NAMES, Literal, Piece, TableName
 from ggfmt.reading.content import examine
@@ -79,7 +79,7 @@ from ggfmt.version import VERSION
 
 MAX_OWNERS = 64
 _AUTO = "auto-"
-_JOB = re.compile(r"[A-Za-z0-9._-]{1,150}")
+_JOB = lazy_regex(r"[A-Za-z0-9._-]{1,150}")
 
 log = logging.getLogger("ggfmt")
 

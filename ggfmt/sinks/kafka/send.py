@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -18,6 +17,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import memory, non_null_values, numbered
 from ggfmt.arrow.ipc import READ
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.kafka.client import ClientSettings
 from ggfmt.kafka.cluster import topic_ids

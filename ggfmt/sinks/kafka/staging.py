@@ -7,7 +7,6 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +17,7 @@ from ggfmt.arrow.ipc import STAGED
 from ggfmt.columnar.metadata import Clock
 from ggfmt.columnar.pieces import join_binary
 from ggfmt.columnar.strings import rows_where
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Projection

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from operator import itemgetter
 
@@ -18,6 +16,7 @@ from ggfmt.columnar.pieces import join, join_binary
 from ggfmt.columnar.strings import rows_where
 from ggfmt.config.handler_options import HandlerConfig, RunOptions
 from ggfmt.config.property_table import KAFKA_TYPES
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span, listing
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context
@@ -27,9 +26,9 @@ from ggfmt.formats.goldengate.metacolumns import MetaColumn
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.writing import MetaValues
 from ggfmt.java.text import InvalidValueError, TimeLimitError, time_limit, visible
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.change import OP_TYPES, ChangeBatch, OpType
 from ggfmt.model.table import TableDef
-from ggfmt.options.message_templates import of_one_operation, parse_message_template
 from ggfmt.options.templates import (
     ColumnValue,
     GroupName,
@@ -39,11 +38,13 @@ from ggfmt.options.templates import (
     Piece,
     TableName,
     Wrapper,
+    of_one_operation,
+    parse_message_template,
 )
 
 MAX_SECONDS = 10  # of processor time, for the templates of a batch
 _EPOCH = datetime(1970, 1, 1)
-_TOPIC = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,249}")
+_TOPIC = lazy_regex(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,249}")
 
 TOPIC, KEY, HEADERS = "topicMappingTemplate", "keyMappingTemplate", "metaHeadersTemplate"
 _OLD = ("topicName", "topicPartitioning")

@@ -12,18 +12,15 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import chain
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import pyarrow as pa
 
 from ggfmt.commit.commit import opened
-from ggfmt.commit.hashing import HashingStream
 from ggfmt.commit.names import FileLocation
-from ggfmt.config.event_handlers import EventHandlerConfig, Work
-from ggfmt.config.handler_options import DELETE, MOVE, RENAME, HandlerConfig
+from ggfmt.config.handler_options import DELETE, MOVE, RENAME, EventHandlerConfig, HandlerConfig, Work
 from ggfmt.config.property_table import EVENT_HANDLER_TYPES
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Span
-from ggfmt.formats.goldengate.container_files import OrcOptions, ParquetOptions
 from ggfmt.location import Location
 from ggfmt.model.table import TableDef
 from ggfmt.options.templates import NameContext
@@ -33,6 +30,9 @@ from ggfmt.reading.tasks import StagedFile
 from ggfmt.sinks.messages.join import shares
 from ggfmt.sinks.messages.layout import Layout
 from ggfmt.sinks.messages.pipeline import HandlerOutput, Job, StageOutput
+
+if TYPE_CHECKING:
+    from ggfmt.commit.store import HashingStream
 
 BELOW, MAP = "below", "map"  # where the files of stores are: below the output directory, or in the stores
 _SHARES_PER_CORE = 3
@@ -134,6 +134,8 @@ def _placed(layout: Layout, upstream: FileLocation, file: StagedFile, job: Job) 
 
 
 def _written(file: StagedFile, stage: StageOutput, place: FileLocation, job: Job, attempt: int) -> StagedFile:
+    from ggfmt.commit.store import HashingStream
+
     name = f"{hashlib.sha256(file.location.address.encode()).hexdigest()[:24]}-{stage.config.name}-{attempt}"
     location = job.staging[stage.root].child(name)
     with file.location.open_stream() as source, location.create() as stream:
@@ -157,6 +159,7 @@ def _written(file: StagedFile, stage: StageOutput, place: FileLocation, job: Job
 
 def _convert(source: pa.NativeFile, target: HashingStream, stage: StageOutput, file: StagedFile) -> None:
     # Few runs convert files, and the libraries take a while to load.
+    from ggfmt.formats.goldengate.container_files import OrcOptions, ParquetOptions
     from ggfmt.formats.goldengate.container_files.orc import write_orc
     from ggfmt.formats.goldengate.container_files.parquet import write_parquet
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 
@@ -14,11 +12,13 @@ from ggfmt.columnar.metadata import Clock
 from ggfmt.config.handlers import Configuration, read_configuration
 from ggfmt.config.property_table import OwnerKind
 from ggfmt.config.symbols import PropertySymbol
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Span
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection
 from ggfmt.formats.api.reading import Event
 from ggfmt.java.text import visible
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
 from ggfmt.options.releases import DEFAULT_RELEASE
@@ -27,7 +27,7 @@ from ggfmt.options.value_types import Bool, NamePart, Path, Size
 from ggfmt.sinks.messages.pipeline import HandlerSettings, Pipeline
 
 _HANDLER = "out"
-_NAME = re.compile(r"[A-Za-z0-9][\w-]*")  # of a handler that a run can have
+_NAME = lazy_regex(r"[A-Za-z0-9][\w-]*")  # of a handler that a run can have
 _KINDS_BESIDE_MESSAGES = (Path, NamePart, Size, PathTemplate, HexBytes)
 _MOMENT = datetime(2015, 9, 18, 13, 39, 35, 447000)
 _TABLE = TableDef(

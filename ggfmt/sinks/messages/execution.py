@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial, reduce
 from itertools import chain
 from operator import or_
 
-from ggfmt.columnar.replacement import check_table_names
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, SplitBoundaryError
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
+from ggfmt.options.value_types import Replacements
 from ggfmt.reading.account import take_counts
 from ggfmt.reading.files import InputFile
 from ggfmt.reading.progress import JOINING, READING, ProgressTracker
@@ -22,7 +22,6 @@ from ggfmt.reading.runner import Runner, warn_of_missing_kernels
 from ggfmt.reading.splits import Split, SplitReader
 from ggfmt.reading.tasks import StagedFile, TaskStopped, in_task
 from ggfmt.sinks.messages import report
-from ggfmt.sinks.messages.events import run_chains
 from ggfmt.sinks.messages.join import join_group, join_share, plan_groups, shares
 from ggfmt.sinks.messages.pipeline import HandlerOutput, Job
 from ggfmt.sinks.messages.sink import MessageOutcome, SplitSink
@@ -37,8 +36,15 @@ _JOINS_PER_CORE = 3  # shares take different times
 
 def task_of(job: Job) -> Callable[[Split, int], MessageOutcome]:
     """Return the task of each split. Raises: Abend if two tables get the same name."""
-    check_table_names(filter(job.selection.selects, job.catalog.current), job.replacements)
+    _check_table_names(filter(job.selection.selects, job.catalog.current), job.replacements)
     return partial(run_split, job)
+
+
+def _check_table_names(tables: Iterable[str], replacements: Replacements) -> None:
+    if replacements:
+        from ggfmt.columnar.replacement import check_table_names
+
+        check_table_names(tables, replacements)
 
 
 def run_split(job: Job, split: Split, attempt: int) -> MessageOutcome:
@@ -143,8 +149,10 @@ def collect_results(
 ) -> RunResults:
     """Sum up tasks that have succeeded. `joiner` joins small files, unless it is None. Raises: Abend for a wrong
     count."""
+    from ggfmt.sinks.messages.events import run_chains
+
     met = [seen for outcome in outcomes for seen in outcome.seen]
-    check_table_names([seen.source for seen in sorted(met, key=lambda seen: seen.place)], job.replacements)
+    _check_table_names([seen.source for seen in sorted(met, key=lambda seen: seen.place)], job.replacements)
     warn_of_missing_kernels([outcome.kernels for outcome in outcomes])
     totals = report.sum_outcomes(outcomes, job.targets)
     imbalance = totals.imbalance()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TypeVar
 
-from ggfmt.commit.hashing import HashingStream
+from ggfmt.commit.store import HashingStream
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.reading.tasks import PlacedPreamble, StagedFile
 
 JOIN_BYTES = 16 << 20

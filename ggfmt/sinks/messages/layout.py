@@ -7,7 +7,6 @@ longer than file systems take. Two tables or partitions that get one name are re
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 
 import pyarrow as pa
@@ -15,6 +14,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings, counts_by_value, non_null_values, numbered
 from ggfmt.commit.names import FILE_NAME_BYTES, NAME_BYTES, NUMBER_BYTES, FileLocation, plain_place, safe_name, stamp
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, list_names
 from ggfmt.java.text import InvalidValueError, TimeLimitError, time_limit, visible
 from ggfmt.model.change import ChangeBatch, Image

@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
@@ -16,6 +15,7 @@ from ggfmt.commit.commit import CommitPart, commit, write_errors_stop
 from ggfmt.commit.directory import OutputDirectory
 from ggfmt.commit.names import FileLocation, folded, reject_file, safe_file_name, stamp
 from ggfmt.commit.records import LAYOUT, MANIFEST, as_bytes, earlier_manifest, records, run_file, without_replaced
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import without_credentials
 from ggfmt.engine import Run
 from ggfmt.location import Location

@@ -8,13 +8,13 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from shlex import quote
 from typing import Any
 
 from ggfmt.columnar.metadata import Clock
 from ggfmt.commit.names import counted
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.codes import CODES
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.losses import Loss, active_losses

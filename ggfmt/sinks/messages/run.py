@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -15,6 +14,7 @@ from ggfmt import engine, signals
 from ggfmt.commit.commit import CommitPart, write_errors_stop
 from ggfmt.commit.directory import OutputDirectory
 from ggfmt.commit.journal import staging_of
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import CommittedWithErrors, UsageError
 from ggfmt.engine import Run, Sink
 from ggfmt.java.text import visible
@@ -30,9 +30,7 @@ from ggfmt.sinks.messages.pipeline import HandlerOutput, Job
 from ggfmt.sinks.messages.publish import publish
 from ggfmt.sinks.messages.report import log_summary
 from ggfmt.sinks.messages.sink import MessageOutcome
-from ggfmt.sinks.messages.stream import ARGUMENT as STREAM
-from ggfmt.sinks.messages.stream import check_stream, directory_for_stream, placeholder_directory, write_stream
-from ggfmt.sinks.messages.targets import RunSettings, check_schema_directories, make_targets
+from ggfmt.sinks.messages.targets import STREAM, RunSettings, check_schema_directories, make_targets
 
 __all__ = ["MessageSink", "RunResult", "RunSettings", "execute", "sink_of"]
 
@@ -210,11 +208,15 @@ class _StreamSink(MessageSink):
     is_written = False
 
     def check(self, held: ExitStack, dry: bool = False) -> None:
+        from ggfmt.sinks.messages.stream import check_stream, directory_for_stream, placeholder_directory
+
         check_stream(self.settings)
         output = placeholder_directory() if dry else directory_for_stream(held)
         self._use(make_targets(replace(self.settings, output=output)))
 
     def publish(self, run: Run, others: Sequence[CommitPart]) -> None:
+        from ggfmt.sinks.messages.stream import write_stream
+
         (target,) = self.targets
         write_stream(self.results.files, target, self.results.totals.handlers[target.handler])
         self.is_written = True

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 import msgspec
 
 from ggfmt.commit import records
 from ggfmt.commit.store import Store
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import UsageError, list_names
 from ggfmt.reading.rejects import REASONS, RejectedRecord
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields
 from typing import Any, NoReturn, TypeVar
 
 import pyarrow as pa
@@ -13,9 +12,9 @@ import pyarrow as pa
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.metadata import Clock
 from ggfmt.columnar.pieces import text_buffer
-from ggfmt.columnar.replacement import Replacer, UnusableName
 from ggfmt.commit.names import FileLocation, counted
 from ggfmt.commit.store import Store
+from ggfmt.dataclasses import dataclass, field, fields
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.formats.api.format import Projection
 from ggfmt.formats.api.losses import CHARACTER_REPLACED
@@ -314,7 +313,11 @@ class SplitSink:
             (job.writer or FileWriter)(*task, target, attempt, clock, self.watch) for target in job.targets
         ]
         self._job = job
-        self._replacer = Replacer(job.replacements) if job.replacements else None
+        self._replacer = None
+        if job.replacements:
+            from ggfmt.columnar.replacement import Replacer
+
+            self._replacer = Replacer(job.replacements)
         self._tables: dict[str, TableDef] = {}
         self._times: list[tuple[pa.StringArray, pa.StringArray]] = []  # of this chunk
 
@@ -327,6 +330,8 @@ class SplitSink:
         source = batch.table.full_name
         unusable = None
         if self._replacer is not None:
+            from ggfmt.columnar.replacement import UnusableName
+
             try:
                 batch = self._replacer.batch(batch)
             except UnusableName as error:

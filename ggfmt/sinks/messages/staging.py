@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +16,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import counts_by_value, non_null_values
 from ggfmt.commit.names import FileLocation
 from ggfmt.commit.store import Store
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.formats.api.writing import Framing
 from ggfmt.model.change import ChangeBatch
 from ggfmt.reading.tasks import PlacedPreamble, StagedFile, unique_name

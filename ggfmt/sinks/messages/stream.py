@@ -28,7 +28,6 @@ from ggfmt.sinks.messages.pipeline import HandlerOutput
 from ggfmt.sinks.messages.report import HandlerTotals
 from ggfmt.sinks.messages.targets import RunSettings
 
-ARGUMENT = "-"  # a directory of this name is `./-`
 SHOWN = "<stdout>"
 
 log = logging.getLogger("ggfmt")

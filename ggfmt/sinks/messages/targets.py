@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ggfmt.commit.commit import opened, write_error
 from ggfmt.commit.journal import is_below
@@ -12,16 +12,21 @@ from ggfmt.commit.names import METADATA_DIRECTORY
 from ggfmt.config.handler_options import HandlerConfig, RunOptions, absolute_paths
 from ggfmt.config.lint.releases import ReleaseFinding
 from ggfmt.config.refusals import layout_refusals
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span, UsageError
 from ggfmt.engine import RunRequest
-from ggfmt.kafka.request import KafkaRequest
 from ggfmt.location import reason, remedy, write_problem
 from ggfmt.options.value_types import Replacements
 from ggfmt.sinks.messages.events import BELOW, with_stages
 from ggfmt.sinks.messages.layout import Layout
 from ggfmt.sinks.messages.pipeline import HandlerOutput, HandlerSettings
 
+if TYPE_CHECKING:
+    from ggfmt.kafka.request import KafkaRequest
+
 log = logging.getLogger("ggfmt")
+
+STREAM = "-"  # an output; a directory of this name is `./-`
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,6 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import Any
 
 from ggfmt.commit import records as run_records
@@ -20,6 +19,7 @@ from ggfmt.commit.locking import LEASES, LOCK
 from ggfmt.commit.names import METADATA_DIRECTORY, SUCCESS_FILE
 from ggfmt.commit.store import Store
 from ggfmt.commit.versions import VERSIONS
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError, Span
 
 _RERUN_HELP = "restore the file from a copy, or run again with `--mode overwrite`"

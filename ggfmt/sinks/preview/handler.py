@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from ggfmt.columnar.metadata import Clock
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import Projection
 from ggfmt.formats.api.writing import Formatter, Framing, LossNote, Show, ShownMessage, show_bytes, show_text

@@ -10,7 +10,6 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial, reduce
 from operator import or_
@@ -18,6 +17,7 @@ from operator import or_
 from ggfmt.columnar.metadata import Clock
 from ggfmt.columnar.replacement import Replacer, UnusableName, check_table_names
 from ggfmt.config.handler_options import HandlerConfig, RunOptions
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, SplitBoundaryError
@@ -25,7 +25,6 @@ from ggfmt.model.change import ChangeBatch
 from ggfmt.options.value_types import Replacements
 from ggfmt.reading.account import log_account, take_counts
 from ggfmt.reading.files import read_errors_stop
-from ggfmt.reading.masks import check_masks
 from ggfmt.reading.recognition import explained, reader_of
 from ggfmt.reading.runner import InProcess
 from ggfmt.reading.scan import Scan, ScanRequest, missing_table
@@ -86,6 +85,8 @@ def _preview(settings: PreviewSettings, scan: Scan) -> Preview:
         if not settings.selection.tables and window.size > ENOUGH_BYTES:
             break
     if window.has_everything and settings.selection.hides:
+        from ggfmt.reading.masks import check_masks
+
         check_masks(settings.selection, job.definitions, settings.keys, may_lack=False)
     result = shown.preview(window.has_everything)
     for warning in shown.warnings():

@@ -23,7 +23,7 @@ from ggfmt.columnar.metadata import Clock
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import RowErrors
-from ggfmt.sinks.messages.lost_values import LossCounter
+from ggfmt.sinks.messages.pipeline import LossCounter
 
 AT = "2024-02-04 11:59:56.013000"
 CONNECT = "org.apache.kafka.connect.data."

@@ -453,7 +453,7 @@ def test_a_mistake_is_a_reject_with_its_reason(record: Any, reason: str) -> None
 
 
 def test_the_dialect_is_recognised_by_its_records() -> None:
-    from ggfmt.formats import FORMATS
+    from ggfmt.formats import ENTRIES, FORMATS
 
     sniff = FORMATS[NAME].read_support.reader.sniff
     own = [
@@ -464,7 +464,7 @@ def test_the_dialect_is_recognised_by_its_records() -> None:
     for record in own:
         data = lines(record)
         assert sniff(data) is not None
-        assert any(mark in data for mark in FORMATS[NAME].marks)
+        assert any(mark in data for mark in ENTRIES[NAME].marks)
     foreign = [
         {"table": "T", "op_type": "I", "after": ROW}, {"op": "ins", "after": ROW}, {"data": [], "type": "INSERT"},
         {"schema": {}, "payload": {"message_version": "1.0"}}, {"schema": {"dataColumn": []}, "payload": {}},

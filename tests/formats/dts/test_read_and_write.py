@@ -37,7 +37,7 @@ from oracle import PlainColumn, PlainOperation, PlainTable
 from strategies import Changes, examples, make_batch, table_def
 
 from ggfmt.columnar.metadata import Clock
-from ggfmt.formats import FORMATS
+from ggfmt.formats import ENTRIES, FORMATS
 from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import Formatter, RowErrors
 from ggfmt.formats.dts.charsets import decoder
@@ -696,7 +696,7 @@ def test_formats_are_recognised_by_the_first_record() -> None:
         (container(item), "it starts like an Avro object container of DTS records"),
         (lines, "its first line is a DTS record in Base64"),
     ):
-        assert any(mark in data for mark in format.marks)
+        assert any(mark in data for mark in ENTRIES[format.name].marks)
         assert format.read_support.reader.sniff(data) == reason
     for data in (b"", b"\0\0\0\x04abcd", b"\0\0", b'{"a":"\0"}', b"cGtfdWtfaW5mb", b"Obj\x01"):
         assert format.read_support.reader.sniff(data) is None
@@ -705,7 +705,7 @@ def test_formats_are_recognised_by_the_first_record() -> None:
 @pytest.mark.parametrize("shift", range(3))
 def test_the_tag_of_keys_is_seen_in_base64_wherever_it_stands(shift: int) -> None:
     line = base64.b64encode(b"x" * (30 + shift) + b"pk_uk_info" + b"yyy")
-    assert any(mark in line for mark in FORMATS["dts_avro"].marks)
+    assert any(mark in line for mark in ENTRIES["dts_avro"].marks)
 
 
 # Writing

@@ -32,7 +32,7 @@ from qlik_changes import AT, BARE, TABLE, TOKENS
 from strategies import Changes, examples
 
 from ggfmt.columnar.pieces import zigzag_varint
-from ggfmt.formats import FORMATS
+from ggfmt.formats import ENTRIES, FORMATS
 from ggfmt.formats.api.format import Context
 from ggfmt.formats.qlik import QlikAvroOptions
 from ggfmt.formats.qlik import envelope as qlik_envelope
@@ -264,7 +264,7 @@ def test_it_is_recognised_by_its_first_bytes() -> None:
     for name, data in (("qlik_avro", metadata()), ("qlik_json", b'{"magic":"atMSG","type":"DT"}\n')):
         for other in ("qlik_avro", "qlik_json"):
             assert (FORMATS[other].read_support.reader.sniff(data) is not None) == (other == name)
-        assert any(mark in data for mark in FORMATS[name].marks)
+        assert any(mark in data for mark in ENTRIES[name].marks)
     assert not layout_of("qlik_avro", metadata(), told("qlik_avro")).splittable
 
 

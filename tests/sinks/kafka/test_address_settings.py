@@ -16,8 +16,7 @@ from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic
 from ggfmt.formats.api.format import Context
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
-from ggfmt.options.message_templates import parse_message_template
-from ggfmt.options.templates import GroupName
+from ggfmt.options.templates import GroupName, parse_message_template
 from ggfmt.sinks.kafka.templates import Addressing, AddressSettings
 from ggfmt.sinks.messages.pipeline import HandlerSettings, Pipeline
 

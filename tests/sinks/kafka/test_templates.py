@@ -22,7 +22,7 @@ from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.goldengate.metacolumns import Template
 from ggfmt.java.text import InvalidValueError
-from ggfmt.options.message_templates import parse_message_template
+from ggfmt.options.templates import parse_message_template
 from ggfmt.sinks.kafka.templates import Addressed, Addressing, AddressSettings
 
 MOMENT = datetime(2026, 1, 5, 7, 8, 9, 4000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from ggfmt.sinks.messages.lost_values import changed_digits
+from ggfmt.sinks.messages.pipeline import changed_digits
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from ggfmt.formats.api.writing import LossNote
 from ggfmt.location import Location
 from ggfmt.reading.runner import InProcess
 from ggfmt.sinks.messages import run as run_module
+from ggfmt.sinks.messages import stream
 from ggfmt.sinks.messages.report import MAX_COLUMNS, MAX_LINES, HandlerTotals, Totals, summary
 
 
@@ -199,9 +200,9 @@ def test_an_interrupt_of_a_stream(whole: bool, tmp_path: Path, monkeypatch: pyte
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run_module, "log_summary" if whole else "write_stream", stop)
+    monkeypatch.setattr(*((run_module, "log_summary") if whole else (stream, "write_stream")), stop)
     if whole:
-        monkeypatch.setattr(run_module, "write_stream", lambda *_: None)
+        monkeypatch.setattr(stream, "write_stream", lambda *_: None)
     told = "all messages are" if whole else "some messages may not be"
     with pytest.raises(KeyboardInterrupt, match=f"^interrupted; {told} on standard output$"):
         run_ggfmt([source], Path("-"), *JSON_LINES)

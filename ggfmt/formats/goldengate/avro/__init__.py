@@ -15,12 +15,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api import losses
-from ggfmt.formats.api.format import Context, Format
-from ggfmt.formats.api.names import Name, Records, column_names
+from ggfmt.formats.api.format import Context, Format, Name, Records, column_names
 from ggfmt.formats.avro.confluent import schema_registry_option
 from ggfmt.formats.avro.schemas import is_name
 from ggfmt.formats.goldengate import metacolumns
@@ -168,9 +167,6 @@ def _format(name: str, doc: str, options: type[AvroOptions], lost: tuple[losses.
         name=name,
         doc=doc,
         options=options,
-        writes="ggfmt.formats.goldengate.avro.write",
-        reads="ggfmt.formats.goldengate.avro.read",
-        marks=(b"Obj\x01",) if container else (),
         schema_kind="avro",
         names=partial(avro_names, by_image=name.startswith("avro_op")),
         legal_name=is_name,

@@ -10,7 +10,6 @@ import io
 from abc import abstractmethod
 from array import array
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any, BinaryIO, ClassVar
 
 import fastavro
@@ -18,10 +17,10 @@ import pyarrow as pa
 from fastavro.types import Schema as FastSchema
 
 from ggfmt.columnar.columns import int64s
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api import reading
-from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.formats.api.names import name_problem
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings, name_problem
 from ggfmt.formats.avro import containers
 from ggfmt.formats.avro.schemas import DECODE_ERRORS, is_name
 from ggfmt.formats.goldengate.avro import avro_names

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from fastavro.schema import fingerprint, to_parsing_canonical_form
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.formats.goldengate.avro import IMAGE
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, MetaColumn
 from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX

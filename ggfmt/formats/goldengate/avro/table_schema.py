@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from ggfmt.columnar.avro import ENCODERS, AvroEncoder, optional_decimals, optional_micros
+from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api.format import Context
 from ggfmt.formats.goldengate.avro import AvroOpOptions, AvroOptions, is_flagged
 from ggfmt.formats.goldengate.avro.schema import AvroSchema, message_schema, wrapper_schema

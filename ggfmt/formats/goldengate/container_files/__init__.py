@@ -6,10 +6,10 @@ and 5-3). `WITHOUT_EFFECT` has those that change nothing in a file of ggfmt, and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeVar
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.options.spec import Options, choice, option
 from ggfmt.options.value_types import Bool, Choice, Int, Number, ValueType
 

@@ -7,10 +7,10 @@ texts as metadata, then optional columns with or without flags, or two optional 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Abend, Span
 from ggfmt.formats.avro.schemas import Schema, is_decimal, is_string_map, is_strings, is_timestamp
 

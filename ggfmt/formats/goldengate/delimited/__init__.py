@@ -9,11 +9,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
-from functools import partial
 from typing import NamedTuple
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Context, Format
 from ggfmt.formats.goldengate import metacolumns
@@ -120,19 +119,15 @@ _LOSSES = (
 )
 
 
-_format = partial(
-    Format, writes="ggfmt.formats.goldengate.delimited.write", reads="ggfmt.formats.goldengate.delimited.read"
-)
-
 FORMATS = (
-    _format(
+    Format(
         name="delimitedtext",
         doc="Delimited text: one line per operation, metadata fields and then the columns of one image.",
         options=DelimitedTextOptions,
         proposed=("format.encoding=UTF-8", "format.fieldDelimiter=|"),
         losses=(*shared.KEY_UPDATES, losses.BEFORE_NOT_SHOWN, *_LOSSES),
     ),
-    _format(
+    Format(
         name="delimitedtext_op",
         doc="Delimited text: one line per operation, metadata fields and then each column before and after.",
         options=DelimitedTextOpOptions,

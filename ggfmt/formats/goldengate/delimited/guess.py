@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from shlex import quote
 
+from ggfmt.lazy import lazy_regex
+
 _DELIMITERS = ",|;\t^~\x01"
 _IN_SHELLS = {"\t": r"$'fieldDelimiter=CDATA[\t]'", "\x01": r"$'fieldDelimiter=CDATA[\x01]'"}
 _MAX_LINES = 100
@@ -18,7 +20,7 @@ _METADATA = (
     ("includeCurrentTimestamp", _TIME),
     ("includePosition", r"\d{16,}"),
 )
-_NAME = re.compile(r"[^\W\d][\w$#]*")
+_NAME = lazy_regex(r"[^\W\d][\w$#]*")
 
 
 def guessed_options(head: bytes) -> list[str] | None:

@@ -10,7 +10,6 @@ import re
 from array import array
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import dropwhile
 from operator import not_
 from typing import Any, BinaryIO, NamedTuple
@@ -20,6 +19,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import StringMapArray, as_strings, non_null_values, string_maps
 from ggfmt.columnar.columns import int64s, texts, token_maps
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Context, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, Routed, Router, Source, Unroutable
@@ -34,6 +34,7 @@ from ggfmt.formats.records.scanner import Scanner, SourceBatch
 from ggfmt.java.charsets import can_decode, codec_of, native_charset
 from ggfmt.java.text import visible
 from ggfmt.kernels import kernel
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.value_types import NATIVE
@@ -171,7 +172,7 @@ _MAX_SCANNED_BYTES = 1 << 30  # bytes: a column has less than twice as many
 _ENCODING_HELP = "set `encoding` in `--input-config`"
 _WITH_BEFORE = pa.array([OpType.UPDATE.value, OpType.DELETE.value], pa.string())
 _SHOWN = {"I": (Part.AFTER, Part.VALUE), "U": tuple(Part)[1:], "D": (Part.BEFORE, Part.VALUE), "T": ()}  # values
-_TORN = re.compile('(?s)"|".*[^"]|[^"].*"')  # what is left of a value in quotes that contains the delimiter
+_TORN = lazy_regex('(?s)"|".*[^"]|[^"].*"')  # what is left of a value in quotes that contains the delimiter
 _TORN_VALUE = "a value begins or ends with a quote, but not both: it may contain the delimiter"
 _PARTS = (Part.NAME, Part.BEFORE, Part.AFTER, Part.VALUE)  # by the number that the kernel has for each
 _MAX_METADATA = 256

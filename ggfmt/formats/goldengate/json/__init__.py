@@ -10,13 +10,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api import losses
-from ggfmt.formats.api.format import Context, Format
-from ggfmt.formats.api.names import Name, Records, column_names
+from ggfmt.formats.api.format import Context, Format, Name, Records, column_names
 from ggfmt.formats.goldengate import metacolumns
 from ggfmt.formats.goldengate import options as shared
 from ggfmt.model.table import TableDef
@@ -106,13 +105,7 @@ _LOSSES = (
 )
 
 
-_format = partial(
-    Format,
-    writes="ggfmt.formats.goldengate.json.write",
-    reads="ggfmt.formats.goldengate.json.read",
-    marks=(b"{",),
-    schema_kind="json",
-)
+_format = partial(Format, schema_kind="json")
 
 FORMATS = (
     _format(

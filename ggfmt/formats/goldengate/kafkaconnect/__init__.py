@@ -20,11 +20,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api import losses
-from ggfmt.formats.api.format import Context, Format
-from ggfmt.formats.api.names import Name, Records, column_names
+from ggfmt.formats.api.format import Context, Format, Name, Records, column_names
 from ggfmt.formats.avro.confluent import FramedOptions
 from ggfmt.formats.avro.schemas import is_name
 from ggfmt.formats.goldengate import metacolumns
@@ -172,11 +170,7 @@ FORMATS = (
         name="kafkaconnect_json",
         doc="GoldenGate's Kafka Connect handler, through Kafka's JSON converter: JSON with or without schemas.",
         options=KafkaConnectOptions,
-        writes="ggfmt.formats.goldengate.kafkaconnect.write",
-        reads="ggfmt.formats.goldengate.kafkaconnect.read",
-        handler_type=HANDLER_TYPE,
         proposed=("fileSuffix=.json", *_PROPOSED),
-        marks=(b'"payload"',),
         names=_names,
         losses=(
             *_LOSSES,
@@ -189,11 +183,7 @@ FORMATS = (
         name="kafkaconnect_avro",
         doc="GoldenGate's Kafka Connect handler, through Confluent's Avro converter.",
         options=KafkaConnectAvroOptions,
-        writes="ggfmt.formats.goldengate.kafkaconnect.avro_write",
-        reads="ggfmt.formats.goldengate.kafkaconnect.avro_read",
-        handler_type=HANDLER_TYPE,
         proposed=("fileSuffix=.avro", f"format={HANDLER_TYPE}_avro", *_PROPOSED),
-        marks=(b"Obj\x01",),
         schema_kind="avro",
         schema_in_run=False,
         names=_avro_names,

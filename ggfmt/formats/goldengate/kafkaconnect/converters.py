@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -12,6 +11,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.columnar import avro
 from ggfmt.columnar.json_text import quote_json
 from ggfmt.columnar.pieces import Encoding, join, join_binary
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError
 from ggfmt.formats.avro.confluent import CONTAINER
 from ggfmt.formats.goldengate.kafkaconnect import ConnectOptions, KafkaConnectAvroOptions, KafkaConnectOptions

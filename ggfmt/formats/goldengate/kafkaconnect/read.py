@@ -7,13 +7,13 @@ metadata are the first fields, in the order of the handler, and the rest are col
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
 import msgspec
 from msgspec import Raw
 
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.formats.api.format import Context, WriterSettings
 from ggfmt.formats.connect.schemas import SchemaField, decode_schema
 from ggfmt.formats.connect.values import read_as

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -17,6 +16,7 @@ from ggfmt.columnar.images import and_present, with_nulls
 from ggfmt.columnar.metadata import Clock, token_texts
 from ggfmt.columnar.pieces import CONNECT_ESCAPES, Encoding, Piece, escape_json_text, join
 from ggfmt.columnar.strings import by_value, rows_where
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api import writing
 from ggfmt.formats.api.format import Context
@@ -31,6 +31,7 @@ from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
 from ggfmt.formats.goldengate.writing import MetaValues, handle_key_updates, misfits, template_projection
 from ggfmt.formats.records.formatter import COMPACT, missing_from
 from ggfmt.java.numbers import double_text, float_text, single
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Kind, SqlType, TableDef
 
@@ -40,7 +41,7 @@ _FLAG_SCHEMA = {"type": "boolean", "optional": True}
 _CONTAINERS = {ALL_TOKENS: connect.STRING_MAP, KEY_COLUMNS: connect.STRINGS}
 
 _INT64_DIGITS, _DOUBLE_DIGITS = 18, 15  # digits that an int64, or a double, can always hold
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_NUMBER = lazy_regex(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 
 
 @dataclass(frozen=True)

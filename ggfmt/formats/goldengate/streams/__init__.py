@@ -11,12 +11,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api import losses
-from ggfmt.formats.api.format import Context, Format
-from ggfmt.formats.api.names import Name, Records
+from ggfmt.formats.api.format import Context, Format, Name, Records
 from ggfmt.formats.goldengate.options import op_key_option
 from ggfmt.formats.records import options as dialects
 from ggfmt.java.text import InvalidValueError, visible
@@ -80,10 +79,7 @@ FORMATS = (
         name="goldengate_streams_json",
         doc="GoldenGate Data Streams: JSON, one operation per record; the stream describes its tables.",
         options=StreamsOptions,
-        writes="ggfmt.formats.goldengate.streams.write",
-        reads="ggfmt.formats.goldengate.streams.read",
         proposed=("fileSuffix=.json",),
-        marks=(b'"op_type"',),
         names=_names,
         losses=(
             losses.NESTED_AS_TEXT,

@@ -8,8 +8,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.goldengate.options import NO_TOKENS, OpKeyOptions, iso8601_option
@@ -29,10 +28,7 @@ FORMATS = (
         name="xml",
         doc="XML: one `operation` element per operation, with every column's state before and after.",
         options=XmlOptions,
-        writes="ggfmt.formats.goldengate.xml.write",
-        reads="ggfmt.formats.goldengate.xml.read",
         proposed=("fileSuffix=.xml",),
-        marks=(b"<",),
         schema_kind="xsd",
         schema_in_run=False,
         losses=(

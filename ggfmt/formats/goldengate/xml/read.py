@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, BinaryIO
 
@@ -16,6 +15,7 @@ import pyarrow as pa
 
 from ggfmt.columnar.columns import MISSING, int64s, text_column, texts, token_maps
 from ggfmt.columnar.images import unless_all
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api import reading
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings

@@ -14,15 +14,16 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, BinaryIO, NamedTuple
 
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.reading import HEAD_OF_LONG, Chunk, Layout, Unroutable, record_size_error
 from ggfmt.java.charsets import can_decode, codec_of
 from ggfmt.java.text import InvalidValueError
 from ggfmt.kernels.primitives import occurrences
+from ggfmt.lazy import lazy_regex
 from ggfmt.options.value_types import Charset
 
 CHUNK_BYTES = 1 << 20
@@ -36,9 +37,9 @@ _MARKS = {
     codecs.BOM_UTF16_BE: "UTF-16BE",
 }
 _WIDE = ("UTF-32LE", "UTF-32BE", "UTF-16LE", "UTF-16BE")
-_DECLARED = re.compile(r"""\s*<\?xml\s[^>]*?encoding\s*=\s*["']([^"']*)["']""")
-_PLAIN_PROLOG = re.compile(rb"[ \t\r\n]*(<\?xml[^<>]*\?>)")
-_NAMED = re.compile(rb"""<operation\s[^<>]*?\btable\s*=\s*["']([^<>"'&]+)["']""")
+_DECLARED = lazy_regex(r"""\s*<\?xml\s[^>]*?encoding\s*=\s*["']([^"']*)["']""")
+_PLAIN_PROLOG = lazy_regex(rb"[ \t\r\n]*(<\?xml[^<>]*\?>)")
+_NAMED = lazy_regex(rb"""<operation\s[^<>]*?\btable\s*=\s*["']([^<>"'&]+)["']""")
 _LONGEST_END_TAG = 64
 _LONGEST_TAG = 4096
 _REASON_CHARACTERS = 120
@@ -85,7 +86,7 @@ def _declared_charset(prolog: str) -> str | None:
         return ""
 
 
-_TAG = re.compile(r"""<(?:[^>"']|"[^"]*"|'[^']*')*""")  # a value may have the character that ends a tag
+_TAG = lazy_regex(r"""<(?:[^>"']|"[^"]*"|'[^']*')*""")  # a value may have the character that ends a tag
 
 
 def sniff(head: bytes) -> str | None:

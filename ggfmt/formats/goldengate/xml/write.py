@@ -23,10 +23,11 @@ from ggfmt.formats.api import writing
 from ggfmt.formats.api.format import Context
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.xml import XmlOptions
+from ggfmt.lazy import lazy_regex
 from ggfmt.model.change import OP_TYPES, ChangeBatch, Image
 from ggfmt.model.table import TableDef
 
-_FOREIGN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_FOREIGN = lazy_regex("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _FOREIGN_RE2 = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x{FFFE}\x{FFFF}]"
 
 
@@ -112,7 +113,7 @@ def xml_schema(table: TableDef, options: Any, context: Context) -> tuple[writing
 
 
 # A line of the file, for a preview: line ends inside of CDATA sections are part of a value, and end no line.
-_SHOWN_LINE = re.compile(r"(?:<!\[CDATA\[.*?\]\]>|'[^']*'|[^\n])+", re.DOTALL)
+_SHOWN_LINE = lazy_regex(r"(?:<!\[CDATA\[.*?\]\]>|'[^']*'|[^\n])+", re.DOTALL)
 
 
 def _shown(text: str) -> writing.ShownMessage:

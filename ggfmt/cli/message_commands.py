@@ -1,0 +1,157 @@
+"""The commands that make messages or their schemas."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ggfmt.cli.output import emit_warnings, interrupt_before_commit
+from ggfmt.commands import options
+from ggfmt.commands.conversion import ConvertRequest, run_conversion
+from ggfmt.commands.declaration import After, Option
+from ggfmt.commands.inspection import PreviewRequest, SchemaRequest, make_schemas, run_preview
+from ggfmt.diagnostics.diagnostic import ConfigurationError
+
+
+def run(
+    request: ConvertRequest,
+    report: Annotated[
+        Path | None, Option(metavar="FILE", panel="Output", help="Write the totals as JSON."), After("max_record")
+    ] = None,
+    progress: Annotated[bool | None, options.PROGRESS] = None,
+) -> None:
+    """Convert change files to the messages of the configured handlers.
+
+    `ggfmt run changes.json --to delimitedtext -o out`
+
+    `ggfmt init json -o json.properties`
+
+    `ggfmt run changes/ -c json.properties -o out --dry-run`
+
+    `ggfmt run changes/ -c json.properties -o out`
+    """
+    from ggfmt.render.progress import progress_bar
+    from ggfmt.spark.target import detect_spark
+
+    if report is not None:
+        _check_writable(report, "--report")
+    with interrupt_before_commit():
+        import ggfmt.config.handlers
+        import ggfmt.sinks.messages.run  # noqa: F401 - both are much to load
+    there = detect_spark()
+    shown = False if request.dry_run or (progress is None and there is not None and there.shows_progress) else progress
+    with (
+        progress_bar(shown, request.output == "-" and sys.stdout.isatty()) as progress_callback,
+        interrupt_before_commit(),
+    ):
+        result = run_conversion(replace(request, warn=emit_warnings, progress=progress_callback))
+    if request.dry_run:
+        from ggfmt.render.runs import dry_run_text, topics_text
+        from ggfmt.render.wrapping import write_lines
+
+        whole = logging.getLogger("ggfmt").isEnabledFor(logging.DEBUG)
+        text = topics_text(result.topics) if result.plan is None else dry_run_text(result.plan, whole)
+        write_lines(text, sys.stdout)
+        return
+    if report is not None:
+        _write_report(report, result.totals)
+    if sys.stdout.isatty() and not request.checkpoint:
+        from ggfmt.render.runs import first_message_text
+        from ggfmt.render.terminal import write_text
+
+        write_text(first_message_text(result.manifests), sys.stdout, is_data=True)
+    if result.reject_count:
+        raise typer.Exit(4)
+
+
+def _write_report(file: Path, totals: object) -> None:
+    from ggfmt.diagnostics.diagnostic import CommittedWithErrors
+
+    try:
+        file.write_text(json.dumps(totals, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        message = f"the run is committed, but its report cannot be written: {error.strerror}"
+        help = "do not run it again: the manifest in the output directory has the same totals"
+        raise CommittedWithErrors("GG506", message, str(file), help) from None
+
+
+def _check_writable(file: Path, option: str) -> None:
+    if file.is_dir() or not file.parent.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK):
+        raise typer.BadParameter(f"`{file}` cannot be written", param_hint=option)
+
+
+def preview(request: PreviewRequest) -> None:
+    """Show the first messages of each table as a run would write them, and write nothing.
+
+    `ggfmt preview changes.json --to delimitedtext`
+
+    `ggfmt init avro_row -o avro.properties`
+
+    `ggfmt preview changes.json -c avro.properties --table orders -n 1`
+
+    Only the beginning of the inputs is read, but with `--table` as much as it takes. Ends with 4 if a record cannot be
+    read or written.
+    """
+    from ggfmt.render.pager import paged
+    from ggfmt.render.preview import print_preview
+
+    result = run_preview(replace(request, warn=emit_warnings))
+    with paged():
+        print_preview(result, sys.stdout)
+    if result.rejected:
+        raise typer.Exit(4)
+
+
+def schema(
+    request: SchemaRequest,
+    output: Annotated[
+        Path | None,
+        Option("-o", "--output", metavar="DIR", panel="Output", help="Write files here; default: print them."),
+    ] = None,
+    check: Annotated[
+        bool, Option(panel="Checks", help="Write nothing; end with 1 if the files in the `-o` directory differ.")
+    ] = False,
+) -> None:
+    """Print or write the schemas of the messages, for the tables of `--definitions` or those found in the inputs.
+
+    `ggfmt schema changes.json --kind json`
+
+    `ggfmt init json -o json.properties`
+
+    `ggfmt schema changes.json -c json.properties -o dirdef`
+
+    `ggfmt schema changes.json -c json.properties -o dirdef --check`
+
+    Ends with 3 if a record cannot be read. With `--on-reject quarantine`, such records are left out, and it ends with
+    4.
+    """
+    from ggfmt.java.text import visible
+    from ggfmt.sinks.schema import drift, write
+
+    files_of_schemas = make_schemas(replace(request, warn=emit_warnings))
+    if check:
+        if output is None:
+            raise typer.BadParameter("give the directory to compare with", param_hint="-o")
+        drifts = list(drift(files_of_schemas, output))
+        for _, difference in drifts:
+            typer.echo("\n".join(map(visible, difference.split("\n"))))
+        if drifts:
+            raise ConfigurationError.of(*(diagnostic for diagnostic, _ in drifts))
+    elif output is None:
+        for file in files_of_schemas:
+            typer.echo(file.content.decode("utf-8", "replace"))
+    else:
+        try:
+            for path in write(files_of_schemas, output):
+                typer.echo(str(path))
+        except OSError as error:
+            raise typer.BadParameter(f"`{output}` cannot be written: {error.strerror}", param_hint="-o") from None
+    if files_of_schemas.rejected:
+        raise typer.Exit(4)
