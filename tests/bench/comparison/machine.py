@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
 
 
@@ -23,10 +22,9 @@ def machine(cores: int) -> str:
 def versions(interpreters: Mapping[str, Path | str], environment: Mapping[str, str]) -> str:
     """One line: ggfmt with what it runs on, and the peers."""
     told = subprocess.run([sys.executable, "-m", "ggfmt", "--version"], env=environment, capture_output=True, text=True)
-    found = [", ".join(told.stdout.split("\n")).strip(", "), f"msgspec {version('msgspec')}"]
+    found = [", ".join(told.stdout.split("\n")).strip(", ")]
     for peer, python in interpreters.items():
-        package = {"flink": "apache-flink"}.get(peer, peer)
         if isinstance(python, Path) and python != Path(sys.executable):
-            command = [str(python), "-c", f"import importlib.metadata as m; print(m.version('{package}'))"]
-            found.append(f"{package} {subprocess.run(command, capture_output=True, text=True).stdout.strip()}")
+            command = [str(python), "-c", f"import importlib.metadata as m; print(m.version('{peer}'))"]
+            found.append(f"{peer} {subprocess.run(command, capture_output=True, text=True).stdout.strip()}")
     return ", ".join(found)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from environments import FLINK, NotInstalled, environment
+from environments import NotInstalled, environment
 from places import ROOT, TESTS
 from round_trips import WRITTEN
 
@@ -23,10 +23,9 @@ SIDES = TESTS / "bench" / "sides"
 # By peer: the script, and for one with an environment of its own what is installed there and the module of it.
 SCRIPTS = {
     "fastavro": "in_spark.py",
-    **{peer: f"in_{peer}.py" for peer in ("spark", "flink", "duckdb", "polars", "msgspec")},
+    **{peer: f"in_{peer}.py" for peer in ("spark", "duckdb", "polars")},
 }
 REQUIREMENTS = {
-    "flink": (FLINK, "pyflink.table"),
     "duckdb": ("duckdb>=1.2", "duckdb"),
     "polars": ("polars>=1.20", "polars"),
 }
@@ -137,7 +136,6 @@ class Bench:
             "cores": cores,
             "columns": shape.columns,
             "numbers": shape.numbers,
-            "envelope": name == "envelope",
             "known": side.known,
             "by_table": len(shape.tables) > 1,
             "tolerant": data.broken > 0,
@@ -167,8 +165,6 @@ class Bench:
 
     def _check(self, workload: Workload, side: Side, data: Data, found: Measure) -> None:
         """Failed where what was written cannot be all."""
-        if side.program == "msgspec":
-            return
         if side.program == "reading":
             count = int(found.lines[-1])
         elif workload.work == "avro":
