@@ -14,7 +14,7 @@ whole       full images, of which DuckDB takes the last one of a key (`arg_max`)
 partial     updates show some columns, each of which is in DuckDB the last that was set since the key was inserted
 
 Sides that come to other rows than the rest fail. The seconds that other processes computed meanwhile are in brackets.
-DuckDB is installed into an environment of its own. `--memory` runs ggfmt alone, in one process and on a driver of
+`--memory` runs ggfmt alone, in one process and on a driver of
 1 GB. Peaks are those of the first process (`driver`), of the largest JVM, and of the largest other process (`worker`).
 """
 
@@ -33,8 +33,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
 from comparison.machine import machine
 from comparison.measured import Failed, Measure, measure
-from comparison.running import REQUIREMENTS, variables
-from environments import NotInstalled, environment
+from comparison.running import variables
 
 SIDES = ("ggfmt", "cluster", "run", "duckdb")
 IN_GGFMT = ("ggfmt", "cluster")
@@ -50,13 +49,6 @@ SHAPES = {  # the sides of each, and the number of operations (of merges, of row
 SCRIPT = Path(__file__).resolve().parent / "sides" / "last_rows.py"
 
 
-def interpreter(side: str, directory: Path) -> Path:
-    try:
-        return environment(directory / side, *REQUIREMENTS[side]) if side in REQUIREMENTS else Path(sys.executable)
-    except NotInstalled as error:
-        raise Failed(f"not installed: {error}") from None
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--operations", type=int, help="instead of those of the shapes; with --memory 20,000,000")
@@ -67,8 +59,6 @@ def main() -> None:
     parser.add_argument("--cores", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--memory", action="store_true", help="ggfmt alone, on a driver of 1 GB")
     parser.add_argument("--work", type=Path, help="where data and outputs are made (default: a temporary directory)")
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ggfmt-bench"
-    parser.add_argument("--environments", type=Path, default=cache, help=f"those of the peers (default {cache})")
     options = parser.parse_args()
     for shape in options.shape:
         with tempfile.TemporaryDirectory(dir=options.work) as work:
@@ -98,7 +88,7 @@ def compare(shape: str, options: argparse.Namespace, work: Path) -> None:
             if isinstance(runs, str) or side not in options.side:
                 continue
             try:
-                command = [str(interpreter(side, options.environments)), str(SCRIPT), side, json.dumps(given)]
+                command = [sys.executable, str(SCRIPT), side, json.dumps(given)]
                 runs.append(measure(command, base, 3600, marked=True))
             except Failed as error:
                 results[side] = str(error)

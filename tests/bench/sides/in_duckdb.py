@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
+import duckdb
 from told import METADATA, Told, told, work
 
-duckdb: Any = import_module("duckdb")  # the same types with it and without it: a page installs it beside the tests
 NOW = "strftime(now()::TIMESTAMP, '%Y-%m-%dT%H:%M:%S.%g')"
 
 

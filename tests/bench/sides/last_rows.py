@@ -13,7 +13,6 @@ import os
 import shutil
 import sys
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -163,7 +162,8 @@ def in_duckdb(given: dict[str, Any]) -> None:
     """Read the JSON into columns, and take the last image of a key, or the last value that a column was set to since
     the row was inserted."""
     with work():
-        duckdb: Any = import_module("duckdb")
+        import duckdb
+
         database = duckdb.connect()
         database.execute(f"SET threads = {given['cores']}")
         layout, target = layout_of(given), Path(given["target"])
@@ -197,7 +197,7 @@ def in_duckdb(given: dict[str, Any]) -> None:
         + [f"sum({name}::DECIMAL(12,2))" for name in layout.amounts]
         + [f"sum(length({name}))" for name in layout.texts]
     )
-    print(*database.execute(f"SELECT count(*), {sums} FROM read_parquet('{target}/part.parquet')").fetchone())
+    print(*database.execute(f"SELECT count(*), {sums} FROM read_parquet('{target}/part.parquet')").fetchall()[0])
 
 
 SIDES = {
