@@ -399,16 +399,10 @@ def test_the_charset_of_the_machine_is_not_judged() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "The File Writer Handler",
-        "kafka",
-        "- a point",
-        "| a | b |",
-        "**Note**: x",
-        "<a href=x>",
-        "Note: this is not it",
-        "```properties",
+        "The File Writer Handler", "kafka", "- a point", "| a | b |", "**Note**: x", "<a href=x>",
+        "Note: this is not it", "```properties",
     ],
-)
+)  # fmt: skip
 def test_prose(line: str) -> None:
     entries = parse_content(line.encode(), "f").entries
     assert all(map(is_sentence, entries))
