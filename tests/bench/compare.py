@@ -3,8 +3,8 @@
 usage: python tests/bench/compare.py [--megabytes N] [--rounds N] [--workload NAME ...] [--peer NAME ...]
 
 It makes its data itself, 2 GB of each shape by default: all of it takes some 20 GB below `--work` and hours.
-With `--megabytes 50 --rounds 1` it takes minutes. Peers that ggfmt does not depend on are installed from the package
-index into environments of their own. The table is Markdown on standard output; standard error shows the progress.
+With `--megabytes 50 --rounds 1` it takes minutes. Peers are in the extra `test`. The table is Markdown on standard
+output; standard error shows the progress.
 """
 
 from __future__ import annotations
@@ -75,9 +75,6 @@ def main() -> None:
     parser.add_argument("--record", type=Path, help="write what reading costs, for the page on speed, to this file")
     parser.add_argument("--cores", type=int, default=len(os.sched_getaffinity(0)), help="default: all that there are")
     parser.add_argument("--work", type=Path, help="where data and outputs are made (default: a temporary directory)")
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ggfmt-bench"
-    parser.add_argument("--environments", type=Path, default=cache, help=f"those of the peers (default {cache})")
-    parser.add_argument("--no-install", action="store_true", help="leave out peers that are not installed yet")
     parser.add_argument("--java-home", help="the Java of all sides (default: the one that ggfmt finds)")
     parser.add_argument("--seconds", type=float, default=3600, help="after which a run is given up (default 3600)")
     given = parser.parse_args()
@@ -85,9 +82,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=given.work) as work:
         directory = Path(work)
         base = variables(given.java_home, directory / "tmp")
-        bench = Bench(
-            directory, given.environments, given.cores, given.megabytes, base, not given.no_install, given.seconds
-        )
+        bench = Bench(directory, given.cores, given.megabytes, base, given.seconds)
         results: dict[tuple[str, str], list[Run] | str] = {}
         print(head(), flush=True)
         for name in given.workload:
@@ -96,7 +91,7 @@ def main() -> None:
             print(rows(WORKLOADS[name], found), flush=True)
         print(f"\n{brief(results)}\n\n{figures(results)}\n")
         print(f"{machine(given.cores)}; {elsewhere(results)}. {given.megabytes:,} MB, {given.rounds} rounds.\n")
-        print(f"{versions(bench.interpreters, base)}.")
+        print(f"{versions(base)}.")
         print("\n".join(f"\n{note}" for note in NOTES))
         if given.record is not None:
             record = {"machine": machine(given.cores), "rounds": given.rounds, "microseconds": reading_costs(results)}

@@ -1,23 +1,20 @@
-"""Consolidation beside DuckDB and Spark's own formulation by hand, on the same changes, in turns.
+"""Consolidation beside DuckDB, on the same changes, in turns.
 
 usage: python tests/bench/consolidate.py [--operations N] [--keys N] [--rounds N] [--shape NAME ...] [--side NAME ...]
-       python tests/bench/consolidate.py --memory --shape whole partial moves
+       python tests/bench/consolidate.py --memory --shape whole partial
 
 The rows after the operations are written to Parquet. `ggfmt` works in one process and `cluster` is ggfmt on a local
-Spark; both and DuckDB read the same files of GoldenGate's JSON, and `spark` reads Parquet. Time is that of the whole
-work with all imports, less the start of a Spark session.
+Spark; both and DuckDB read the same files of GoldenGate's JSON. Time is that of the whole work with all imports.
 
 orders      the order table of the other benchmarks, with whole images
 small       1,000 of its operations, beside `ggfmt run`, which writes them as messages
 merge-100, merge-100k  so many updates merged into the rows of an earlier run, by its checkpoint
 shift       300,000 keys that one statement adds 1 to, and 5,000 moves to free keys
-whole       full images, of which by hand the last one of a key is taken (`row_number`; `arg_max` in DuckDB)
-partial     updates show some columns, each of which is by hand the last that was set since the key was inserted
-            (`last(..., ignorenulls)`; `arg_max ... filter`)
-moves       as `partial`, with updates of keys, which there is no formulation by hand of
+whole       full images, of which DuckDB takes the last one of a key (`arg_max`)
+partial     updates show some columns, each of which is in DuckDB the last that was set since the key was inserted
 
 Sides that come to other rows than the rest fail. The seconds that other processes computed meanwhile are in brackets.
-DuckDB is installed into an environment of its own. `--memory` runs ggfmt alone, in one process and on a driver of
+`--memory` runs ggfmt alone, in one process and on a driver of
 1 GB. Peaks are those of the first process (`driver`), of the largest JVM, and of the largest other process (`worker`).
 """
 
@@ -36,10 +33,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
 from comparison.machine import machine
 from comparison.measured import Failed, Measure, measure
-from comparison.running import REQUIREMENTS, variables
-from environments import NotInstalled, environment
+from comparison.running import variables
 
-SIDES = ("ggfmt", "cluster", "run", "spark", "duckdb")
+SIDES = ("ggfmt", "cluster", "run", "duckdb")
 IN_GGFMT = ("ggfmt", "cluster")
 SHAPES = {  # the sides of each, and the number of operations (of merges, of rows); the number of keys is a tenth of it
     "orders": (("ggfmt", "cluster", "duckdb"), 951_000),
@@ -47,32 +43,22 @@ SHAPES = {  # the sides of each, and the number of operations (of merges, of row
     "merge-100": (("ggfmt",), 1_000_000),
     "merge-100k": (("ggfmt",), 1_000_000),
     "shift": (("ggfmt", "cluster"), 905_000),
-    "whole": (("ggfmt", "cluster", "spark", "duckdb"), 1_000_000),
-    "partial": (("ggfmt", "cluster", "spark", "duckdb"), 1_000_000),
-    "moves": (("ggfmt", "cluster"), 1_000_000),
+    "whole": (("ggfmt", "cluster", "duckdb"), 1_000_000),
+    "partial": (("ggfmt", "cluster", "duckdb"), 1_000_000),
 }
 SCRIPT = Path(__file__).resolve().parent / "sides" / "last_rows.py"
-
-
-def interpreter(side: str, directory: Path) -> Path:
-    try:
-        return environment(directory / side, *REQUIREMENTS[side]) if side in REQUIREMENTS else Path(sys.executable)
-    except NotInstalled as error:
-        raise Failed(f"not installed: {error}") from None
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--operations", type=int, help="instead of those of the shapes; with --memory 20,000,000")
-    parser.add_argument("--keys", type=int, help="that are inserted first in the last three shapes")
+    parser.add_argument("--keys", type=int, help="that are inserted first in the last two shapes")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--shape", nargs="+", choices=SHAPES, default=list(SHAPES))
     parser.add_argument("--side", nargs="+", choices=SIDES, default=list(SIDES))
     parser.add_argument("--cores", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--memory", action="store_true", help="ggfmt alone, on a driver of 1 GB")
     parser.add_argument("--work", type=Path, help="where data and outputs are made (default: a temporary directory)")
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ggfmt-bench"
-    parser.add_argument("--environments", type=Path, default=cache, help=f"those of the peers (default {cache})")
     options = parser.parse_args()
     for shape in options.shape:
         with tempfile.TemporaryDirectory(dir=options.work) as work:
@@ -102,7 +88,7 @@ def compare(shape: str, options: argparse.Namespace, work: Path) -> None:
             if isinstance(runs, str) or side not in options.side:
                 continue
             try:
-                command = [str(interpreter(side, options.environments)), str(SCRIPT), side, json.dumps(given)]
+                command = [sys.executable, str(SCRIPT), side, json.dumps(given)]
                 runs.append(measure(command, base, 3600, marked=True))
             except Failed as error:
                 results[side] = str(error)

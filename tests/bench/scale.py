@@ -1,6 +1,6 @@
 """How the cost of a run grows with data, files, tables, splits, columns, records and skew.
 
-usage: python tests/bench/scale.py [--rounds N] [--against TREE] [--largest | --formats] [--store]
+usage: python tests/bench/scale.py [--rounds N] [--against TREE] [--largest | --formats]
 
 Converts GoldenGate's JSON to JSON with `--master none`, each time in a process of its own, in turns with the checkout
 TREE. Each case changes one thing of the first one. Prints the median seconds of CPU, MB of memory at the peak of the
@@ -8,7 +8,6 @@ largest process, files that were staged, files of output, and whether all output
 the end it computes from the slopes what 10 TB with 5,000 tables take.
 
 --largest  adds runs of 200 MB
---store    runs each case from and to an S3 server, too, and counts requests for each file of input and of output
 --formats  instead compares 20 files with one, for each format
 """
 
@@ -24,7 +23,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -32,7 +30,6 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
 from places import ROOT
-from s3_server import S3Server, Store, running_server
 
 from ggfmt.reading.routing import MAX_BUCKETS, RUN_BYTES, SEGMENT_BYTES, RoutedSplit
 
@@ -168,23 +165,10 @@ runpy.run_module("ggfmt", run_name="__main__")
 """
 
 
-def requests(server: S3Server, case: Case, folder: Path, split: int, written: int) -> str:
-    """Return how many requests each file of input, and of output, takes."""
-    store = Store(server, f"b{abs(hash(case)):x}")
-    for path in folder.iterdir():
-        store.put(f"in/{path.name}", path.read_bytes())
-    before, top = len(server.requests()), f"s3://{store.bucket}"
-    ggfmt(*call(f"{top}/in/", f"{top}/out", split))
-    paths = [path for _, path in server.requests()[before:]]
-    of_inputs = sum(path.startswith(f"/{store.bucket}/in/") for path in paths)
-    return f"{of_inputs / case.files:12.1f} {(len(paths) - of_inputs) / written:7.1f}"
-
-
-def grow(cases: Sequence[Case], trees: Sequence[Path], rounds: int, server: S3Server | None) -> Results:
+def grow(cases: Sequence[Case], trees: Sequence[Path], rounds: int) -> Results:
     """Print the figures of all cases; return those of this tree."""
     names = " ".join(f"CPU s of {tree.name:9}  MB staged" for tree in trees)
-    asked = "  requests in, out" if server else ""
-    print(f"operations   MB tables splits files columns width skew buckets format        {names} output equal{asked}")
+    print(f"operations   MB tables splits files columns width skew buckets format        {names} output equal")
     results: Results = {}
     known: dict[Case, set[str]] = {}
     for case in cases:
@@ -205,8 +189,7 @@ def grow(cases: Sequence[Case], trees: Sequence[Path], rounds: int, server: S3Se
             line = f"{case.operations:10,} {size / 1e6:4.0f} {case.tables:6,} {case.splits:6} {case.files:5} "
             line += f"{case.columns:7} {case.width:5} {case.skew:4} {case.buckets or '':7} {case.format:13} "
             line += " ".join(f"{one.seconds:18.2f} {one.peak:3.0f} {one.staged:6,.0f}" for one in medians)
-            asked = requests(server, case, source, split, written) if server and not options else ""
-            print(f"{line} {written:6,} {len(outputs) == 1!s:5}{asked}", flush=True)
+            print(f"{line} {written:6,} {len(outputs) == 1}", flush=True)
     return results
 
 
@@ -246,15 +229,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--against", type=Path)
-    for name in ("largest", "store", "formats"):
+    for name in ("largest", "formats"):
         parser.add_argument(f"--{name}", action="store_true")
     given = parser.parse_args()
     trees = [ROOT, *([given.against.resolve()] if given.against else [])]
     cases = [*dict.fromkeys([BASE, *SIZES, *TABLES, SPLITS, *BUCKETS, *OTHERS]), *(LARGEST if given.largest else [])]
-    with tempfile.TemporaryDirectory() as logs, ExitStack() as stack:
-        server = stack.enter_context(running_server(Path(logs, "log"))) if given.store else None
-        os.environ.update(server.environment if server else {})
-        results = grow(FORMATS if given.formats else cases, trees, given.rounds, server)
+    results = grow(FORMATS if given.formats else cases, trees, given.rounds)
     if not given.formats:
         show_sum(results)
 

@@ -1,9 +1,9 @@
-"""What templates and the newer formats cost: formatting beside the fixed fields, reading beside Avro rows.
+"""What templates of metadata cost in formatting, beside the fixed fields.
 
 usage: templates.py [MEGABYTES [RUNS]]
 
 Formats the same operations in this process by each side in turns, and prints the medians of the CPU microseconds an
-operation and the ratio of the second side to the first; then the same for reading rows. `SIDES` says what is compared.
+operation and the ratio of the second side to the first. `SIDES` says what is compared.
 """
 
 from __future__ import annotations
@@ -19,14 +19,11 @@ from typing import Any
 from comparison.data import SHAPES, write_lines
 
 from ggfmt.columnar.metadata import Clock
-from ggfmt.config.handlers import read_configuration
 from ggfmt.definitions import load_definitions
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context, Projection, WriterSettings
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog
-from ggfmt.reading.runner import InProcess
-from ggfmt.sinks.messages.run import RunSettings, execute
 
 DEFINITIONS = [str(Path(__file__).resolve().parents[2] / "samples" / "TCUSTORD.def")]
 SEVEN = (
@@ -60,26 +57,6 @@ def batches(source: Path) -> list[ChangeBatch]:
     return [*found, *(event for event in reader.flush() if isinstance(event, ChangeBatch))]
 
 
-def convert(inputs: list[Path], old: str, new: str, output: Path) -> float:
-    """The CPU seconds that a run takes in this process."""
-    settings = [f"gg.handler.h.format={new}", "gg.handler.h.includeTokens=true"]
-    settings.append("gg.handler.h.format.pkUpdateHandling=update")
-    if new == "avro_row_ocf":
-        settings.append(f"gg.handler.h.format.schemaDirectory={output}-schemas")
-    wanted = RunSettings(
-        inputs=[str(path) for path in inputs],
-        handlers=read_configuration([], settings).handlers,
-        output=str(output),
-        mode="overwrite",
-        input_format=old,
-        definitions=load_definitions(DEFINITIONS),
-        source=WriterSettings(context=Context(include_tokens=True)),
-    )
-    start = time.process_time()
-    execute(wanted, InProcess)
-    return time.process_time() - start
-
-
 def formatting(name: str, texts: dict[str, str], made: list[ChangeBatch]) -> float:
     """CPU seconds for all operations."""
     options: Any = FORMATS[name].options.parse(texts)
@@ -106,18 +83,6 @@ def main(megabytes: str = "20", runs: str = "7") -> None:
             first, second = map(statistics.median, times)
             what = f"{one[0]}, {other[0]}" + (" by template" if one[0] == other[0] else "")
             print(f"{what:<60} {first:4.2f}    {second:4.2f}   {second / first:4.2f}")
-        print("reading, and writing delimited text")
-        rows = ("avro_row_ocf", "json_row")
-        for format in rows:
-            convert([folder / "in.json"], "json", format, folder / format)
-        read: dict[str, list[float]] = {format: [] for format in rows}
-        for _ in range(int(runs)):
-            for format in rows:
-                files = sorted(path for path in (folder / format / "h").rglob("*") if path.is_file())
-                seconds = convert(files, format, "delimitedtext", folder / "out")
-                read[format].append(seconds / count * 1e6)
-        first, second = (statistics.median(read[format]) for format in rows)
-        print(f"{', '.join(rows):<60} {first:4.1f}    {second:4.1f}   {second / first:4.2f}")
 
 
 if __name__ == "__main__":

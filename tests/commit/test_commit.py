@@ -289,7 +289,7 @@ def test_a_schema_directory_that_cannot_be_made_is_told_before_the_run(source: P
     assert not (tmp_path / "out").exists()
 
 
-def test_a_schema_that_cannot_be_written_interrupts_the_commit_and_the_next_run_ends_it(
+def test_the_next_run_ends_a_commit_that_could_not_write_a_schema(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Schemas may be outside of the output and fail when the run is decided: the journal keeps it whole."""

@@ -74,24 +74,8 @@ def _time_texts(value: datetime) -> list[str]:
 
 
 _HOSTILE = [
-    "",
-    "NULL",
-    "\\N",
-    '"',
-    'a"b',
-    ",",
-    "a,b",
-    "\n",
-    "x\r\ny",
-    "\t",
-    "\\",
-    "\\t",
-    "ä",
-    "\U0001f600",
-    "\0",
-    " a ",
-    "1",
-]
+    "", "NULL", "\\N", '"', 'a"b', ",", "a,b", "\n", "x\r\ny", "\t", "\\", "\\t", "ä", "\U0001f600", "\0", " a ", "1",
+]  # fmt: skip
 KINDS = {
     "long": Kind(
         st.sampled_from([0, 1, -1, 17, 2**31 - 1, -(2**31)]),
@@ -604,17 +588,8 @@ def test_escapes_within_quotes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     texts = ['a,b"c', "", None, "x \\ \\N \\n\n", "NULL", '\\"', "\\", "a\\", '"', '"q"\\', '\\\\"x,\\', "\0", "plain"]
     typed = parquet_file(tmp_path / "a.parquet", ID=pa.array(range(len(texts))), V=pa.array(texts))
     spark = [
-        '"a,b\\"c"',
-        '""',
-        "",
-        '"x \\\\ \\\\N \\\\n\n"',
-        "NULL",
-        '"\\\\\\""',
-        "\\",
-        "a\\",
-        '"\\""',
-        '"\\"q\\"\\\\"',
-    ]
+        '"a,b\\"c"', '""', "", '"x \\\\ \\\\N \\\\n\n"', "NULL", '"\\\\\\""', "\\", "a\\", '"\\""', '"\\"q\\"\\\\"',
+    ]  # fmt: skip
     spark += ['"\\\\\\\\\\"x,\\\\"', "\0", "plain"]
     lines = "".join(f"{number},{text}\n" for number, text in enumerate(spark))
     assert differing(typed, text_file(tmp_path / "b.csv", f"ID,V\n{lines}"), csv_options={"dialect": "spark"}) == []

@@ -23,7 +23,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
 from environments import FLINK, environment
-from places import ROOT
+from places import GGFMT, ROOT
 
 COLUMNS = "ID BIGINT, NAME STRING, AMOUNT DECIMAL(12, 2), RATE DOUBLE, IS_ON BOOLEAN, AT_TIME TIMESTAMP(6)"
 SELECT = "ID, NAME, AMOUNT, RATE, IS_ON, CAST(AT_TIME AS STRING)"  # PyFlink hands timestamps over in milliseconds
@@ -139,18 +139,7 @@ def converted(changes: list[Row], directory: Path, *settings: str) -> dict[str, 
     lines += [f"gg.handler.{name}.format.{option}" for name, (_, _, own) in FORMATS.items() for option in own]
     lines += ["gg.handler.with_schemas.format=debezium_json", "gg.handler.with_schemas.format.schemasEnable=true"]
     given = [argument for line in (*lines, *settings) for argument in ("--set", line)]
-    command = [
-        sys.executable,
-        "-m",
-        "ggfmt",
-        "run",
-        str(source),
-        "-o",
-        str(output),
-        "--on-reject",
-        "quarantine",
-        *given,
-    ]
+    command = [*GGFMT, "run", str(source), "-o", str(output), "--on-reject", "quarantine", *given]
     # Exit status 4 means rejects: Maxwell has no truncates.
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if ended.returncode not in (0, 4):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from places import ROOT, SAMPLES, SHARED_DATA
+from places import GOLDEN, ROOT, SAMPLES, SHARED_DATA
 from strategies import examples
 
 from ggfmt.definitions import KNOWN_FILES, load_definitions, read_definitions
@@ -19,31 +19,11 @@ from ggfmt.model.table import Column, Kind, SqlType, TableDef
 OGG = SHARED_DATA / "ogg"
 
 FIELDS = [
-    "Name",
-    "Data Type",
-    "External Length",
-    "Fetch Offset",
-    "Scale",
-    "Level",
-    "Null",
-    "Bump if Odd",
-    "Internal Length",
-    "Binary Length",
-    "Table Length",
-    "Most Significant DT",
-    "Least Significant DT",
-    "High Precision",
-    "Low Precision",
-    "Elementary Item",
-    "Occurs",
-    "Key Column",
-    "Sub Data Type",
-    "Native Data Type",
-    "Character Set",
-    "Character Length",
-    "LOB Type",
-    "Partial Type",
-]
+    "Name", "Data Type", "External Length", "Fetch Offset", "Scale", "Level", "Null", "Bump if Odd", "Internal Length",
+    "Binary Length", "Table Length", "Most Significant DT", "Least Significant DT", "High Precision", "Low Precision",
+    "Elementary Item", "Occurs", "Key Column", "Sub Data Type", "Native Data Type", "Character Set", "Character Length",
+    "LOB Type", "Partial Type",
+]  # fmt: skip
 
 
 def head(fields: int, first_line: str = "", charset: str = "") -> str:
@@ -116,46 +96,12 @@ MANUAL_COLUMNS = {  # in the schemas of the manual, and whether they are numbers
     "TRANSACTION_ID": False,
 }
 
-MANUAL_JSON_SCHEMA = """{
-    "$schema":"http://json-schema.org/draft-04/schema#",
-    "title":"GG.TCUSTORD",
-    "description":"JSON schema for table GG.TCUSTORD",
-    "definitions":{
-        "row":{
-            "type":"object",
-            "properties":{
-                "CUST_CODE":{"type":["string","null"]},
-                "ORDER_DATE":{"type":["string","null"]},
-                "PRODUCT_CODE":{"type":["string","null"]},
-                "ORDER_ID":{"type":["string","null"]},
-                "PRODUCT_PRICE":{"type":["number","null"]},
-                "PRODUCT_AMOUNT":{"type":["number","null"]},
-                "TRANSACTION_ID":{"type":["string","null"]}
-            },
-            "additionalProperties":false
-        },
-        "tokens":{
-            "type":"object",
-            "description":"Token keys and values are free form key value pairs.",
-            "properties":{
-            },
-            "additionalProperties":true
-        }
-    },
-    "type":"object",
-    "properties":{
-        "table":{"description":"The fully qualified table name","type":"string"},
-        "op_type":{"description":"The operation type","type":"string"},
-        "op_ts":{"description":"The operation timestamp","type":"string"},
-        "current_ts":{"description":"The current processing timestamp","type":"string"},
-        "pos":{"description":"The position of the operation in the data source","type":"string"},
-        "tokens":{"$ref":"#/definitions/tokens"},
-        "before":{"$ref":"#/definitions/row"},
-        "after":{"$ref":"#/definitions/row"}
-    },
-    "required":["table","op_type","op_ts","current_ts","pos"],
-    "additionalProperties":false
-}"""
+# The schemas of the manual
+MANUAL_JSON_SCHEMA = (GOLDEN / "json" / "manual_insert" / "expected.schema.json").read_text(encoding="utf-8")
+MANUAL_AVRO_SCHEMAS = {
+    name: (GOLDEN / name / "manual_insert" / "expected.avsc").read_text(encoding="utf-8")
+    for name in ("avro_row_ocf", "avro_op_ocf")
+}
 
 JSON_ROW_SCHEMA = """{
     "$schema":"http://json-schema.org/draft-04/schema#",
@@ -181,141 +127,6 @@ JSON_ROW_SCHEMA = """{
     "required":["table","op_type","op_ts","current_ts","pos"],
     "additionalProperties":false
 }"""
-
-AVRO_METADATA = """{
-  "type" : "record",
-  "name" : "TCUSTORD",
-  "namespace" : "GG",
-  "fields" : [ {
-    "name" : "table",
-    "type" : "string"
-  }, {
-    "name" : "op_type",
-    "type" : "string"
-  }, {
-    "name" : "op_ts",
-    "type" : "string"
-  }, {
-    "name" : "current_ts",
-    "type" : "string"
-  }, {
-    "name" : "pos",
-    "type" : "string"
-  }, {
-    "name" : "primary_keys",
-    "type" : {
-      "type" : "array",
-      "items" : "string"
-    }
-  }, {
-    "name" : "tokens",
-    "type" : {
-      "type" : "map",
-      "values" : "string"
-    },
-    "default" : { }
-  }, """
-
-MANUAL_AVRO_ROW_SCHEMA = (
-    AVRO_METADATA
-    + """{
-    "name" : "CUST_CODE",
-    "type" : [ "null", "string" ],
-    "default" : null
-  }, {
-    "name" : "ORDER_DATE",
-    "type" : [ "null", "string" ],
-    "default" : null
-  }, {
-    "name" : "PRODUCT_CODE",
-    "type" : [ "null", "string" ],
-    "default" : null
-  }, {
-    "name" : "ORDER_ID",
-    "type" : [ "null", "string" ],
-    "default" : null
-  }, {
-    "name" : "PRODUCT_PRICE",
-    "type" : [ "null", "double" ],
-    "default" : null
-  }, {
-    "name" : "PRODUCT_AMOUNT",
-    "type" : [ "null", "double" ],
-    "default" : null
-  }, {
-    "name" : "TRANSACTION_ID",
-    "type" : [ "null", "string" ],
-    "default" : null
-  } ]
-}"""
-)
-
-MANUAL_AVRO_OPERATION_SCHEMA = (
-    AVRO_METADATA
-    + """{
-    "name" : "before",
-    "type" : [ "null", {
-      "type" : "record",
-      "name" : "columns",
-      "fields" : [ {
-        "name" : "CUST_CODE",
-        "type" : [ "null", "string" ],
-        "default" : null
-      }, {
-        "name" : "CUST_CODE_isMissing",
-        "type" : "boolean"
-      }, {
-        "name" : "ORDER_DATE",
-        "type" : [ "null", "string" ],
-        "default" : null
-      }, {
-        "name" : "ORDER_DATE_isMissing",
-        "type" : "boolean"
-      }, {
-        "name" : "PRODUCT_CODE",
-        "type" : [ "null", "string" ],
-        "default" : null
-      }, {
-        "name" : "PRODUCT_CODE_isMissing",
-        "type" : "boolean"
-      }, {
-        "name" : "ORDER_ID",
-        "type" : [ "null", "string" ],
-        "default" : null
-      }, {
-        "name" : "ORDER_ID_isMissing",
-        "type" : "boolean"
-      }, {
-        "name" : "PRODUCT_PRICE",
-        "type" : [ "null", "double" ],
-        "default" : null
-      }, {
-        "name" : "PRODUCT_PRICE_isMissing",
-        "type" : "boolean"
-      }, {
-        "name" : "PRODUCT_AMOUNT",
-        "type" : [ "null", "double" ],
-        "default" : null
-      }, {
-        "name" : "PRODUCT_AMOUNT_isMissing",
-        "type" : "boolean"
-      }, {
-        "name" : "TRANSACTION_ID",
-        "type" : [ "null", "string" ],
-        "default" : null
-      }, {
-        "name" : "TRANSACTION_ID_isMissing",
-        "type" : "boolean"
-      } ]
-    } ],
-    "default" : null
-  }, {
-    "name" : "after",
-    "type" : [ "null", "columns" ],
-    "default" : null
-  } ]
-}"""
-)
 
 WRAPPER = """{ "type" : "record", "name" : "generic_wrapper", "namespace" : "oracle.goldengate", "fields" : [
   { "name" : "table_name", "type" : "string" }, { "name" : "schema_%s", "type" : "%s" },
@@ -502,7 +313,7 @@ def test_columns_named_like_metadata_are_columns_in_the_operation_model(write: W
 # Avro schemas
 
 
-@pytest.mark.parametrize("text", [MANUAL_AVRO_ROW_SCHEMA, MANUAL_AVRO_OPERATION_SCHEMA], ids=["row", "operation"])
+@pytest.mark.parametrize("text", MANUAL_AVRO_SCHEMAS.values(), ids=MANUAL_AVRO_SCHEMAS)
 def test_the_avro_schemas_of_the_manual(write: Write, text: str) -> None:
     columns = tuple(Column(n, SqlType(Kind.DOUBLE if is_n else Kind.STRING)) for n, is_n in MANUAL_COLUMNS.items())
     assert read_definitions(write("a.avsc", text)) == [TableDef("GG.TCUSTORD", columns)]
@@ -829,7 +640,7 @@ AVRO_HELP = (
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (MANUAL_JSON_SCHEMA[:-1], f":40:1: error[GG202] not JSON: expecting ',' delimiter; give {KNOWN_FILES}"),
+        (MANUAL_JSON_SCHEMA[:-1], f":102:1: error[GG202] not JSON: expecting ',' delimiter; give {KNOWN_FILES}"),
         ('{"title": "T"\r\n"type": 1}', f":2:1: error[GG202] not JSON: expecting ',' delimiter; give {KNOWN_FILES}"),
         ('{"a": 1}\n{"b": 2}', f":2:1: error[GG202] not JSON: extra data; give {KNOWN_FILES}"),
         ('{"title": "GG', f":1:11: error[GG202] not JSON: unterminated string starting at; give {KNOWN_FILES}"),

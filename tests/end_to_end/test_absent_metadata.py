@@ -116,9 +116,7 @@ def _written(source: Path, name: str, told: WriterSettings, out: Path) -> dict[s
 
 
 @pytest.mark.parametrize("first", READ)
-def test_every_format_is_written_without_times_from_every_other_directly_and_through_json(
-    first: str, tmp_path: Path
-) -> None:
+def test_every_format_without_times_is_written_from_every_other_and_through_json(first: str, tmp_path: Path) -> None:
     story = write_story(tmp_path / "in.json", UNTIMED)
     source, told = write_as(story, first, tmp_path / "one")
     directly = _written(source, first, told, tmp_path / "two")

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from command_line import JSON, call, codes
-from places import ROOT
+from places import GGFMT, ROOT
 from runs import MOMENT, content, manifest, operation, run_ggfmt, tables, write_lines
 
 from ggfmt.diagnostics.diagnostic import Abend
@@ -96,7 +96,7 @@ def test_what_a_task_lacks_is_told_in_a_line(
 @pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_leaves_no_output_and_no_traceback(tmp_path: Path) -> None:
     source = write_lines(tmp_path / "in.json", [operation(number) for number in range(60_000)])
-    command = [sys.executable, "-m", "ggfmt", "run", str(source), "-o", str(tmp_path / "out"), *JSON]
+    command = [*GGFMT, "run", str(source), "-o", str(tmp_path / "out"), *JSON]
     process = subprocess.Popen(
         [*command, "--master", "none", "--split-size", "20k"], stderr=subprocess.PIPE, text=True, cwd=ROOT
     )
@@ -138,19 +138,7 @@ def test_tables_are_found_in_the_data_without_spark(tmp_path: Path) -> None:
 def test_the_command_line_does_not_load_pandas(source: Path, tmp_path: Path) -> None:
     """Arrow does, where it is installed."""
     (tmp_path / "pandas.py").write_text("print('pandas')\n", encoding="utf-8")
-    command = [
-        sys.executable,
-        "-m",
-        "ggfmt",
-        "run",
-        str(source),
-        "--to",
-        "json",
-        "-o",
-        str(tmp_path / "o"),
-        "--master",
-        "none",
-    ]
+    command = [*GGFMT, "run", str(source), "--to", "json", "-o", str(tmp_path / "o"), "--master", "none"]
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     assert done.stdout == ""
@@ -169,7 +157,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _running(out: Path, *words: str, source: Path) -> subprocess.Popen[str]:
     """A run in three processes that has begun to write."""
-    command = [sys.executable, "-m", "ggfmt", "run", str(source), "-o", str(out), *JSON, *words]
+    command = [*GGFMT, "run", str(source), "-o", str(out), *JSON, *words]
     process = subprocess.Popen(
         [*command, "--master", "none[3]", "--split-size", "20k"], stderr=subprocess.PIPE, text=True, cwd=ROOT
     )

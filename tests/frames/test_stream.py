@@ -309,7 +309,7 @@ def test_a_batch_that_was_cut_off_finds_a_log_that_was_renamed(times: int, tmp_p
     assert stream.step() == []
 
 
-def test_a_batch_that_was_cut_off_finds_a_log_by_its_content_where_the_inode_is_another(tmp_path: Path) -> None:
+def test_a_batch_that_was_cut_off_finds_a_log_with_another_inode_by_its_content(tmp_path: Path) -> None:
     path = tmp_path / "log.json"
     path.write_bytes(lines(operation(1), operation(2)))
     stream = Driven(tmp_path)

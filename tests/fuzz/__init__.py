@@ -15,15 +15,16 @@ from typing import Any
 
 from contract import contract_of
 from contract.rules import needed_for_records, source_of_records
-from dialects import Read, chunk_bytes, read, told
+from dialects import Read, chunk_bytes, chunks_of, read, told
 from places import LINT, TESTS
 
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.config.lint.reading import lint
 from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import WriterSettings
-from ggfmt.formats.api.reading import SplitBoundaryError
-from ggfmt.model.table import TableDef
+from ggfmt.formats.api.reading import SplitBoundaryError, Unroutable
+from ggfmt.model.table import Catalog, TableDef
 
 CORPUS = TESTS / "fuzz" / "corpus"
 PROPERTIES = "properties"
@@ -107,6 +108,23 @@ def seen(result: Read) -> Any:
     operations = sorted(zip(result.places, map(repr, result.operations), strict=True))
     rejects = [(reject.record, str(reject.diagnostic)) for reject in result.rejects]
     return operations, rejects, result.definitions, json.dumps([result.others, result.members], sort_keys=True)
+
+
+def routed(name: str, data: bytes, source: WriterSettings) -> list[tuple[int, str]] | None:
+    """The place and the table of each record, as the router of a format finds them; None if it cannot divide them."""
+    router = FORMATS[name].read_support.by(source).router
+    if router is None:
+        return None
+    routing, found = router(Catalog(definitions(name)), source), list[tuple[int, str]]()
+    try:
+        for chunk in chunks_of(name, data, source):
+            made = routing.route(chunk)
+            starts = [start for start, _ in made.spans] if made.starts is None else non_null_values(made.starts)
+            numbers = zip(starts, non_null_values(made.tables), strict=True)
+            found += [(made.chunk.offset + start, routing.tables[number]) for start, number in numbers]
+    except (Unroutable, GgfmtError):
+        return None
+    return found
 
 
 PIECES = [b"{", b"}", b"[", b'"', b"\\", b"\n", b"\r", b"\xff", b"\0", b"null", b"]]>", b"</", b"\x80" * 9, b",", b"|"]

@@ -130,6 +130,20 @@ def test_a_stale_part_and_a_stale_handler_file_are_told(
     assert file.read_text(encoding="utf-8") == "new\n"
 
 
+def test_a_page_that_only_a_person_can_write_is_asked_for_at_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(documents, "documents", None)  # nothing is made
+    monkeypatch.setattr(documents, "CODES", {"GG101": None, "GG999": None})
+    monkeypatch.setattr(documents, "FORMATS", {"json": None, "none": None})
+    assert documents.main([]) == documents.main(["--check"]) == 1
+    asked = capsys.readouterr().err.splitlines()[:2]
+    assert [line.partition(" with")[0] for line in asked] == [
+        "write ggfmt/docs/reference/codes/GG999.md",
+        "write the page of `none` in ggfmt/docs/reference/formats: its title names the id",
+    ]
+
+
 def test_every_format_has_its_options_losses_and_messages_on_its_page() -> None:
     for name in FORMATS:
         page, text = docs.aliases()[name]

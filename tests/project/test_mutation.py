@@ -8,7 +8,6 @@ from pathlib import Path
 import mutation
 import pytest
 from coverage import CoverageData
-from mutation_data import EQUIVALENT
 from places import ROOT
 
 SAMPLE = b'''"""A docstring is left alone."""
@@ -94,10 +93,10 @@ def test_the_tests_of_a_mutant_are_those_that_execute_its_line(tmp_path: Path) -
 
 
 def test_changes_that_change_nothing_are_such_as_are_made() -> None:
-    for module in {key[0] for key in EQUIVALENT}:
+    for module in {key[0] for key in mutation.EQUIVALENT}:
         made = {mutant.key for mutant in mutation.Mutator(module, (ROOT / module).read_bytes()).found}
-        assert [key for key in EQUIVALENT if key[0] == module and key not in made] == []
-    assert all(reason for reason in EQUIVALENT.values())
+        assert [key for key in mutation.EQUIVALENT if key[0] == module and key not in made] == []
+    assert all(reason for reason in mutation.EQUIVALENT.values())
 
 
 def test_modules_are_named_and_excluded_by_parts_of_their_paths() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,12 @@ import suites
 from offenders import check_each
 from places import TESTS
 
+MAX_NAME = 80
+# They are to be shortened.
+LONGER = {
+    "test_a_commit_over_two_directories_with_keys_in_their_uris_is_ended_by_the_next_run",
+    "test_a_row_that_is_not_that_of_sqlite_is_unresolved_where_each_change_has_its_own_time",
+}
 CORES, SCRATCH = "tests/test_cores.py", "tests/test_scratch.py"
 
 
@@ -59,6 +66,13 @@ def test_the_slow_tests_are_there() -> None:
     for name in suites.SLOW:
         module, _, function = name.partition("::")
         assert f"def {function}" in (TESTS / module).read_text(encoding="utf-8"), name
+
+
+def test_names_of_tests_are_short() -> None:
+    names = {
+        name for path in TESTS.rglob("test_*.py") for name in re.findall(r"def (test_\w+)", path.read_text("utf-8"))
+    }
+    assert [name for name in sorted(names - LONGER) if len(name) > MAX_NAME] == []
 
 
 # The tests of a change

@@ -507,7 +507,7 @@ def made_again(broker: KafkaBroker, topic: str, partitions: int = 1, config: dic
 
 
 @pytest.mark.parametrize("numbers", [range(20, 40), [0, 1, 2, 3, 4, 5, 6, 7]], ids=["other values", "equal values"])
-def test_a_topic_that_was_made_again_with_more_messages_is_not_taken_for_the_one_that_was_read(
+def test_a_topic_that_was_made_again_with_more_messages_is_another_one(
     numbers: Sequence[int], kafka_broker: KafkaBroker, tmp_path: Path
 ) -> None:
     topic = filled(kafka_broker)

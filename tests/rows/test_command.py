@@ -20,6 +20,7 @@ import fastavro
 import pyarrow.orc as po
 import pyarrow.parquet as pq
 import pytest
+import row_files
 from runs import manifest, metadata, operation, run_ggfmt, snapshot, write_lines
 
 import ggfmt
@@ -49,22 +50,7 @@ TYPED = TableDef(
         Column("FLAG", SqlType(Kind.BOOLEAN)),
     ),
 )
-HOSTILE = [
-    "",
-    " ",
-    "a,b",
-    'q"u""o',
-    "line\nfeed",
-    "return\rhere",
-    "\r\n",
-    "NULL",
-    "null",
-    "\\",
-    "'",
-    "ä😀\u2028",
-    "\t",
-    "\x00",
-]
+HOSTILE = [text for text in row_files.HOSTILE if text is not None]
 
 
 def change(kind: str, number: int, table: str = "S.T", **images: Row) -> Row:

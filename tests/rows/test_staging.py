@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,16 @@ import pytest
 from frame_session import planned
 from round_trips import READ, STORY, TABLES, write_as, write_story
 from runs import metadata, operation, write_lines
-from staged_operations import stage
 
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.frames.batches import record_batches
 from ggfmt.frames.column_types import INSTANT
 from ggfmt.location import Location
 from ggfmt.model.table import Column, TableDef
+from ggfmt.reading.runner import InProcess
+from ggfmt.reading.scan import Scan, ScanRequest
 from ggfmt.rowfiles.spill import split_by
 from ggfmt.rows import staging as staging_module
 from ggfmt.rows.ordering import Ordering
@@ -28,6 +30,7 @@ from ggfmt.rows.positions import kind_named
 from ggfmt.rows.staging import (
     BucketFiles,
     MemoryBudget,
+    RowSink,
     StagedInput,
     StagedPart,
     bucket_count,
@@ -37,6 +40,24 @@ from ggfmt.rows.staging import (
     unit_count,
 )
 from ggfmt.rows.table_stats import PositionStats, TableStats
+
+
+def stage(
+    inputs: Path | Sequence[Path],
+    directory: Path,
+    input_format: str = "auto",
+    source: WriterSettings = DEFAULT_SETTINGS,
+    definitions: dict[str, TableDef] | None = None,
+    split_size: int | None = None,
+    **settings: Any,
+) -> StagedInput:
+    """Read files. `settings`: of `RowSink`."""
+    paths = [str(path) for path in ([inputs] if isinstance(inputs, Path) else inputs)]
+    request = ScanRequest(paths, input_format, source, definitions or {}, split_size)
+    scan, sink = Scan(request, request.list()), RowSink(Location.of(str(directory)), **settings)
+    job, outcomes = scan.run(scan.job, sink, InProcess())
+    return sink.staged(job, outcomes, scan.files)
+
 
 Row = dict[str, Any]
 OPS = "IUDT"

@@ -123,10 +123,6 @@ class History:
         columns = [item.columns for item in older if isinstance(item, Definition)][-1:]
         return older, newer, columns[0] if columns else self.shape.columns
 
-    def number_of(self, key: Key) -> int:
-        """The number of the story that a key is of."""
-        return int((key[0] or "").partition("-")[0])
-
 
 def story_of(item: Operation) -> int | None:
     """The number of the story of an operation; None for a truncate."""

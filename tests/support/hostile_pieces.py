@@ -29,44 +29,14 @@ from ggfmt.formats.goldengate.xml.write import unsupported_characters
 from ggfmt.model.change import Image, ImageColumn
 
 _PARTS = [
-    '"',
-    "\\",
-    "\r",
-    "\n",
-    "\0",
-    "\x1f",
-    "]]>",
-    "]]",
-    "&",
-    "<",
-    "'",
-    "é",
-    "€",
-    "😀",
-    "\ufffe",
-    "\uffff",
-    "a",
-    "1",
-    ",",
-]
+    '"', "\\", "\r", "\n", "\0", "\x1f", "]]>", "]]", "&", "<", "'", "é", "€", "😀", "\ufffe", "\uffff", "a", "1", ",",
+]  # fmt: skip
 _TEXTS = list(Encoding)[: Encoding.DOUBLED + 1]
 _NUMBERS = list(Encoding)[Encoding.DIGITS : Encoding.NANOS + 1]
 _MAP = pa.map_(pa.string(), pa.string())
 _DIGITS = [
-    "0",
-    "-0",
-    "1",
-    "-17",
-    "1.5",
-    "-0.25",
-    "123456789012345",
-    "999999999999999999",
-    "1e5",
-    "x",
-    "",
-    "true",
-    "false",
-]
+    "0", "-0", "1", "-17", "1.5", "-0.25", "123456789012345", "999999999999999999", "1e5", "x", "", "true", "false",
+]  # fmt: skip
 
 
 class Random:

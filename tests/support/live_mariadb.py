@@ -160,11 +160,7 @@ class LiveMariaDB:
             self._waiting += ["update retyped set v = replace(v, 'n', '')", "alter table retyped modify v int"]
             self._waiting += ["update retyped set v = v + 1"]
 
-    def play(self, transactions: int, writers: int) -> Path:
-        """Run transactions, several at once, and return the file with their records."""
-        return self.round(transactions, writers)
-
-    def round(self, transactions: int, writers: int = 1) -> Path:
+    def play(self, transactions: int, writers: int = 1) -> Path:
         """Run transactions, some at once if there are several writers, and return the file with their records."""
         records: list[dict[str, Any]] = []
         if not self._rounds:
@@ -369,7 +365,7 @@ def _column(
 
 def prove(
     recorder: Maxwell | Canal | Debezium, work: Path, random: Random, rounds: int, transactions: int = 20,
-    image: str = "full", to: str = "parquet", kills: float = 0,
+    image: str = "full", kills: float = 0,
 ) -> list[str]:  # fmt: skip
     """Return what differs after rounds. `image`: `full` or `noblob`; `kills`: the share of rounds with a killed run."""
     events, found = work / "events", []
@@ -377,26 +373,26 @@ def prove(
     with mariadb.server([*OPTIONS, f"--binlog-row-image={image}"]) as server:
         live = LiveMariaDB(server, recorder, events, random, image)
         for number in range(rounds):
-            live.round(transactions)
+            live.play(transactions)
             if random.random() < kills:
-                _kill(work, random, to)
+                _kill(work, random)
             for what in ("merged", "whole"):
                 try:
-                    manifest = ggfmt.consolidate([f"{events}/*.json"], work / what, **_options(work, what, to))
+                    manifest = ggfmt.consolidate([f"{events}/*.json"], work / what, **_options(work, what))
                     found += [f"round {number}, {what}: {text}" for text in _differences(live, work / what, manifest)]
                 except ggfmt.GgfmtError as error:
                     found.append(f"round {number}, {what}: {error}")
     return found
 
 
-def _options(work: Path, what: str, to: str) -> dict[str, Any]:
-    options: dict[str, Any] = {"checkpoint": work / "seen", "to": to} if what == "merged" else {"mode": "overwrite"}
+def _options(work: Path, what: str) -> dict[str, Any]:
+    options: dict[str, Any] = {"checkpoint": work / "seen"} if what == "merged" else {"mode": "overwrite"}
     return {**options, "key": KEYS, "starts_empty": True, "types": "shop.types.z_*=string", "master": "none"}
 
 
-def _kill(work: Path, random: Random, to: str) -> None:
+def _kill(work: Path, random: Random) -> None:
     options = ["--checkpoint", f"{work}/seen", "--key", KEYS, "--starts-empty", "--type", "shop.types.z_*=string"]
-    command = [sys.executable, "-m", "ggfmt", "consolidate", f"{work}/events", "-o", f"{work}/merged", "--to", to]
+    command = [sys.executable, "-m", "ggfmt", "consolidate", f"{work}/events", "-o", f"{work}/merged"]
     process = subprocess.Popen([*command, *options, "--master", "none"], stderr=subprocess.DEVNULL)
     time.sleep(random.uniform(0.3, 1.5))
     process.kill()

@@ -20,14 +20,53 @@ from pathlib import Path
 from random import Random
 from typing import Any, Protocol
 
+import duckdb
+import polars
 import pyarrow as pa
-from lake_queries import Query, iceberg_table, in_polars, queries
 from live_comparison import RowsComparison, read_rows, text_rows, unset_values
 from round_trips import Row
 
 import ggfmt
 from ggfmt.commit.names import lake_directory, safe_name
 from ggfmt.model.table import split_name
+
+Query = Callable[[Path, str, str], pa.Table]
+
+
+def iceberg_table(lake: Path, table: str) -> Any:
+    """Return a table of the embedded catalog."""
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    return SqlCatalog("default", uri=f"sqlite:///{lake}/_catalog.db").load_table(tuple(split_name(table)))
+
+
+def in_polars(lake: Path, to: str, table: str) -> pa.Table:
+    """Return all rows of a table. `lake`: an output of `ggfmt consolidate`; `to`: `delta` or `iceberg`."""
+    if to == "delta":
+        frame = polars.scan_delta(str(lake / lake_directory(table)))
+    else:
+        frame = polars.scan_iceberg(iceberg_table(lake, table))
+    found: pa.Table = frame.collect().to_arrow()
+    return found
+
+
+def in_duckdb(lake: Path, to: str, table: str) -> pa.Table:
+    """Return all rows of a table. DuckDB's own extensions are downloads: it reads the Arrow data of the libraries."""
+    rows: Any
+    if to == "delta":
+        from deltalake import DeltaTable
+
+        rows = DeltaTable(str(lake / lake_directory(table))).to_pyarrow_dataset()
+    else:
+        rows = iceberg_table(lake, table).scan().to_arrow()
+    with duckdb.connect() as connection:
+        present: Any = connection.from_arrow(rows)
+        found: pa.Table = present.query("present", "select * from present").to_arrow_table()
+    return found
+
+
+QUERIES: Mapping[str, Query] = {"Polars": in_polars, "DuckDB": in_duckdb}
+
 
 LAKES = ("parquet", "delta", "iceberg")
 RETYPED = "retyped"  # the table whose column changes its type
@@ -245,7 +284,7 @@ class LakeTarget(Target):
         tables = {name: [*rows, *self._foreign.get(name, ())] for name, rows in round.tables.items()}
         tables = {name: rows for name, rows in tables.items() if name not in skipped}
         comparison = RowsComparison(self._source.keys, self._source.described, self._source.ignored)
-        for by, query in queries().items():
+        for by, query in QUERIES.items():
             read = partial(self._read, query=query)
             for text in comparison.differences(self._output, self._manifest, tables, self.unset, read):
                 yield f"{by}: {text}"

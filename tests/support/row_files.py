@@ -83,26 +83,9 @@ ROWS: list[Row] = [
 ]
 FAR_INSTANTS = [utc(1, 1, 1), utc(1969, 12, 31, 23, 59, 59, 999999), utc(9999, 12, 31, 23, 59, 59, 999999)]
 HOSTILE = [
-    "",
-    " ",
-    "a,b",
-    'q"u""o',
-    "line\nfeed",
-    "return\rhere",
-    "\r\n",
-    "NULL",
-    "null",
-    "\\",
-    "'",
-    "ä😀\u2028\x7f</",
-    "\t",
-    "\x00",
-    "\x1f",
-    "{}",
-    "[1]",
-    "NaN",
-    None,
-]
+    "", " ", "a,b", 'q"u""o', "line\nfeed", "return\rhere", "\r\n", "NULL", "null", "\\", "'", "ä😀\u2028\x7f</", "\t",
+    "\x00", "\x1f", "{}", "[1]", "NaN", None,
+]  # fmt: skip
 
 
 def batch(rows: list[Row], schema: pa.Schema = SCHEMA) -> pa.RecordBatch:

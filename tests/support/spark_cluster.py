@@ -53,10 +53,10 @@ def standalone_cluster(directory: Path, workers: int = 2, cores: int = 1, memory
 
 
 @contextlib.contextmanager
-def connect_server(directory: Path, master: str = "local[2]", **environment: str) -> Iterator[str]:
+def connect_server(directory: Path) -> Iterator[str]:
     """Run a Spark Connect server, as it is in the package of pyspark; gives its address."""
     log = directory / "connect.log"
-    arguments = ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "--master", master]
+    arguments = ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "--master", "local[2]"]
     conf = {
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": "0",
@@ -66,7 +66,7 @@ def connect_server(directory: Path, master: str = "local[2]", **environment: str
         "spark.ui.enabled": "false",
     }
     arguments += [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
-    environment = {"PYSPARK_PYTHON": sys.executable, **environment}
+    environment = {"PYSPARK_PYTHON": sys.executable}
     server = _daemon("SparkSubmit", [*arguments, "spark-internal"], "127.0.0.1", directory, log, environment)
     try:
         _await(server, log, lambda: _port(log) is not None)

@@ -173,6 +173,20 @@ def stale(text: str) -> list[str]:
     return [title for title, body in blocks(text).items() if body != now[title]]
 
 
+def unwritten_pages() -> list[str]:
+    """What a person must write before anything can be generated: the pages of codes and of formats."""
+    return [
+        f"write ggfmt/docs/{page.relative_to(DOCS)} with `<!-- generated: code {name} -->` and `<!-- /generated -->`"
+        for name in CODES
+        for page in [DOCS / "reference" / "codes" / f"{name}.md"]
+        if not page.exists() or f"code {name}" not in blocks(page.read_text(encoding="utf-8"))
+    ] + [
+        f"write the page of `{name}` in ggfmt/docs/reference/formats: its title names the id"
+        for name in FORMATS
+        if name not in docs.aliases()
+    ]
+
+
 @contextlib.contextmanager
 def without_spark() -> Iterator[None]:
     """Runs are in this process: the task function is the same, and the options for Spark are read all the same."""
@@ -425,10 +439,6 @@ def _formats(subject: str) -> str:
     """All formats with links to their pages; `subject` is the way there."""
     rows = []
     for name, format in FORMATS.items():
-        if name not in docs.aliases():
-            raise SystemExit(
-                f"write the page of `{name}` in ggfmt/docs/reference/formats first: its title names the id"
-            )
         page, _ = docs.aliases()[name]
         abilities = (("yes" if part is not None else "") for part in (format.reads, format.writes))
         link = f"[`{name}`]({subject}{page.path.rpartition('/')[2]})"
@@ -713,6 +723,9 @@ def main(arguments: list[str]) -> int:
     if given.block is not None:
         print(shell_blocks(README.read_text(encoding="utf-8"))[given.block - 1], end="")
         return 0
+    if missing := unwritten_pages():
+        print("\n".join(missing), file=sys.stderr)
+        return 1
     logging.getLogger("ggfmt").addHandler(logging.NullHandler())
     if given.check:
         old = [f"{name}: `{title}`" for name, file in documents().items() for title in stale(file.read_text("utf-8"))]

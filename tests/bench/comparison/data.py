@@ -14,14 +14,8 @@ from itertools import islice
 from pathlib import Path
 
 ORDER_COLUMNS = (
-    "CUST_CODE",
-    "ORDER_DATE",
-    "PRODUCT_CODE",
-    "ORDER_ID",
-    "PRODUCT_PRICE",
-    "PRODUCT_AMOUNT",
-    "TRANSACTION_ID",
-)
+    "CUST_CODE", "ORDER_DATE", "PRODUCT_CODE", "ORDER_ID", "PRODUCT_PRICE", "PRODUCT_AMOUNT", "TRANSACTION_ID",
+)  # fmt: skip
 ORDER_NUMBERS = ("PRODUCT_PRICE", "PRODUCT_AMOUNT")
 WIDE_COLUMNS = tuple(f"COLUMN_{number:03}" for number in range(120))
 WIDE_NUMBERS = WIDE_COLUMNS[::4]
@@ -136,15 +130,9 @@ def wide() -> Lines:
 
 
 _TEXTS = (
-    'say \\"so\\"',
-    "back\\\\slash",
-    "line\\nend\\ttab",
-    "Grüße, 世界 🎉",
-    "\\u00e4\\ud83d\\ude00",
-    "a/b\\/c",
-    "",
+    'say \\"so\\"', "back\\\\slash", "line\\nend\\ttab", "Grüße, 世界 🎉", "\\u00e4\\ud83d\\ude00", "a/b\\/c", "",
     "plain",
-)
+)  # fmt: skip
 HOSTILE_EVERY = 100
 
 

@@ -20,13 +20,8 @@ def machine(cores: int) -> str:
     return f"{name}, {cores} of {os.cpu_count()} cores, {memory:.0f} GB, {platform.system()} {platform.release()}"
 
 
-def versions(interpreters: Mapping[str, Path | str], environment: Mapping[str, str]) -> str:
+def versions(environment: Mapping[str, str]) -> str:
     """One line: ggfmt with what it runs on, and the peers."""
     told = subprocess.run([sys.executable, "-m", "ggfmt", "--version"], env=environment, capture_output=True, text=True)
-    found = [", ".join(told.stdout.split("\n")).strip(", "), f"msgspec {version('msgspec')}"]
-    for peer, python in interpreters.items():
-        package = {"flink": "apache-flink"}.get(peer, peer)
-        if isinstance(python, Path) and python != Path(sys.executable):
-            command = [str(python), "-c", f"import importlib.metadata as m; print(m.version('{package}'))"]
-            found.append(f"{package} {subprocess.run(command, capture_output=True, text=True).stdout.strip()}")
-    return ", ".join(found)
+    found = [", ".join(told.stdout.split("\n")).strip(", ")]
+    return ", ".join([*found, *(f"{peer} {version(peer)}" for peer in ("duckdb", "polars"))])

@@ -7,10 +7,9 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from environments import FLINK, NotInstalled, environment
 from places import ROOT, TESTS
 from round_trips import WRITTEN
 
@@ -20,15 +19,9 @@ from comparison.store import Store
 from comparison.workloads import Side, Workload
 
 SIDES = TESTS / "bench" / "sides"
-# By peer: the script, and for one with an environment of its own what is installed there and the module of it.
 SCRIPTS = {
     "fastavro": "in_spark.py",
-    **{peer: f"in_{peer}.py" for peer in ("spark", "flink", "duckdb", "polars", "msgspec")},
-}
-REQUIREMENTS = {
-    "flink": (FLINK, "pyflink.table"),
-    "duckdb": ("duckdb>=1.2", "duckdb"),
-    "polars": ("polars>=1.20", "polars"),
+    **{peer: f"in_{peer}.py" for peer in ("spark", "duckdb", "polars")},
 }
 _HANDLERS = {
     "delimited": ("delimitedtext", "fieldDelimiter=|", "encoding=UTF-8"),
@@ -48,38 +41,20 @@ class Run:
 
 @dataclass
 class Bench:
-    """`directory` is for all that is made, `environments` for those of the peers; `base` are the variables of every
-    process. Each run is given up after `seconds`."""
+    """`directory` is for all that is made; `base` are the variables of every process. Each run is given up after
+    `seconds`."""
 
     directory: Path
-    environments: Path
     cores: int
     megabytes: int
     base: Mapping[str, str]
-    install: bool = True
     seconds: float | None = None
-    interpreters: dict[str, Path | str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.target = self.directory / "out"
         made = self.directory / "data"
         made.mkdir(parents=True)
         self.store = Store(made, f"local[{self.cores}]", dict(self.base))
-
-    def interpreter(self, peer: str) -> Path:
-        """The Python that runs a peer; Failed where it cannot be had."""
-        if peer not in self.interpreters:
-            try:
-                requirement = REQUIREMENTS.get(peer)
-                where = self.environments / peer
-                python = environment(where, *requirement, self.install) if requirement else Path(sys.executable)
-                self.interpreters[peer] = python
-            except NotInstalled as error:
-                self.interpreters[peer] = str(error)
-        found = self.interpreters[peer]
-        if isinstance(found, str):
-            raise Failed(f"not installed: {found}")
-        return found
 
     def run(self, workload: Workload, side: Side) -> Run:
         """Failed where the side does not do its work."""
@@ -137,12 +112,11 @@ class Bench:
             "cores": cores,
             "columns": shape.columns,
             "numbers": shape.numbers,
-            "envelope": name == "envelope",
             "known": side.known,
             "by_table": len(shape.tables) > 1,
             "tolerant": data.broken > 0,
         }
-        return [str(self.interpreter(side.program)), str(SIDES / SCRIPTS[side.program]), json.dumps(told)]
+        return [sys.executable, str(SIDES / SCRIPTS[side.program]), json.dumps(told)]
 
     def _words(self, workload: Workload, side: Side, data: Data, cores: int) -> list[str]:
         """The arguments of `ggfmt`."""
@@ -167,8 +141,6 @@ class Bench:
 
     def _check(self, workload: Workload, side: Side, data: Data, found: Measure) -> None:
         """Failed where what was written cannot be all."""
-        if side.program == "msgspec":
-            return
         if side.program == "reading":
             count = int(found.lines[-1])
         elif workload.work == "avro":

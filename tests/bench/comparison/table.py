@@ -28,15 +28,14 @@ COLUMNS = {
     "CPU, ratio": 16,
 }
 
-ENGINES = ("ggfmt", "Spark", "DuckDB", "Polars", "Flink SQL", "fastavro in mapPartitions")
+ENGINES = ("ggfmt", "Spark", "DuckDB", "Polars", "fastavro in mapPartitions")
 NOTES = (
     "Medians of the rounds, in which the sides of a workload take turns; in brackets the least and the most. Seconds "
     "and CPU are those between the start and the stop of a session, CPU of all processes. The last two columns compare "
     "an operation with that of the first side in the same round: above 1, it is slower than that.",
     "Spark (with its own reader and writers), DuckDB and Polars read numbers as floating-point numbers, whose digits "
-    "they do not keep, and take a missing column for NULL. Flink has the columns alone, no table, time or position. "
-    "These pass over broken lines, which ggfmt sets aside with their reasons. msgspec makes dicts and writes nothing: "
-    "it is there to compare machines.",
+    "they do not keep, and take a missing column for NULL. They pass over broken lines, which ggfmt sets aside with "
+    "their reasons.",
 )
 
 
@@ -181,7 +180,6 @@ FIGURES = (
     Figure("JSON to delimited text, times as fast as Spark", "at least 4", _ratio("delimited", "Spark")),
     Figure("JSON to JSON, times as fast as DuckDB", "at least 1, aim 1.5", _ratio("json", "DuckDB")),
     Figure("JSON to JSON, times as fast as Spark", "at least 4", _ratio("json", "Spark")),
-    Figure("JSON to JSON, times as fast as Flink", "at least 8", _ratio("json", "Flink SQL")),
     Figure(
         "JSON to Avro, times as fast as fastavro", "at least 8, aim 15", _ratio("avro", "fastavro in mapPartitions")
     ),

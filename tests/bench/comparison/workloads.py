@@ -8,7 +8,7 @@ from typing import Literal
 from round_trips import READ
 
 Work = Literal["delimited", "json", "avro"]
-PEERS = ("spark", "flink", "duckdb", "polars", "fastavro", "msgspec")
+PEERS = ("spark", "duckdb", "polars", "fastavro")
 IN_TURNS = ", 200 tables in turns"  # at the end of the names of sides that read these
 OWN = ("ggfmt", "reading", "command", "session")  # programs that are run whatever peers are asked for
 
@@ -58,9 +58,7 @@ ONE_TABLE = Side("ggfmt, one table", "ggfmt", data="orders")
 SPARK = Side("Spark", "spark")
 DUCKDB = Side("DuckDB", "duckdb")
 POLARS = Side("Polars", "polars")
-FLINK = Side("Flink SQL", "flink")
 FASTAVRO = Side("fastavro in mapPartitions", "fastavro")
-MSGSPEC = Side("msgspec, to dicts", "msgspec", cores=1)
 _SAMPLE = ("samples/tcustord.json", "--definitions", "samples/TCUSTORD.def", "-c", "conf/json.properties")
 SAMPLE = Side("ggfmt", "command", words=_SAMPLE)
 NO_SPARK = Side("ggfmt, without Spark", "command", words=(*_SAMPLE, "--master", "none"))
@@ -95,20 +93,12 @@ WORKLOADS = {
             "JSON to JSON",
             "orders",
             "json",
-            (GGFMT, BARE, BARE_ONE_CORE, PLAIN, SPARK, DUCKDB, POLARS, FLINK, MSGSPEC),
+            (GGFMT, BARE, BARE_ONE_CORE, PLAIN, SPARK, DUCKDB, POLARS),
         ),
         Workload("avro", "JSON to Avro row OCF", "orders", "avro", (GGFMT, BARE, FASTAVRO)),
-        Workload("wide", "120 columns, JSON to JSON", "wide", "json", (GGFMT, BARE, SPARK, DUCKDB, POLARS, MSGSPEC)),
+        Workload("wide", "120 columns, JSON to JSON", "wide", "json", (GGFMT, BARE, SPARK, DUCKDB, POLARS)),
         Workload("tables", "200 tables to delimited text", "tables", "delimited", (GGFMT, ONE_TABLE, SPARK, DUCKDB)),
-        Workload(
-            "debezium",
-            "Debezium with schemas to JSON",
-            "envelope",
-            "json",
-            (GGFMT, SPARK, DUCKDB, FLINK, MSGSPEC),
-            part=0.1,
-        ),
-        Workload("hostile", "Hostile JSON to JSON", "hostile", "json", (GGFMT, SPARK, DUCKDB, FLINK)),
+        Workload("hostile", "Hostile JSON to JSON", "hostile", "json", (GGFMT, SPARK, DUCKDB)),
         Workload(
             "formats",
             "Each format to JSON",

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
+import duckdb
 from told import METADATA, Told, told, work
 
-duckdb: Any = import_module("duckdb")  # the same types with it and without it: a page installs it beside the tests
 NOW = "strftime(now()::TIMESTAMP, '%Y-%m-%dT%H:%M:%S.%g')"
 
 
@@ -19,18 +17,7 @@ def source(job: Told) -> str:
     columns = ", ".join(f"'{name}': 'VARCHAR'" for name in METADATA)
     ignored = ", ignore_errors=true" if job.tolerant else ""
     given = f", columns={{{columns}, {images}}}" if job.known else ""
-    if not job.envelope:
-        return f"read_json({job.files!r}, format='newline_delimited'{given}{ignored})"
-    payload = (
-        f"STRUCT(before STRUCT({image}), after STRUCT({image}), op VARCHAR, "
-        'source STRUCT("schema" VARCHAR, "table" VARCHAR, ts_us BIGINT, "position" VARCHAR))'
-    )
-    return f"""(
-        SELECT payload.source.schema || '.' || payload.source.table AS "table",
-               CASE payload.op WHEN 'c' THEN 'I' WHEN 'u' THEN 'U' ELSE 'D' END AS op_type,
-               make_timestamp(payload.source.ts_us)::VARCHAR AS op_ts, payload.source.position AS pos,
-               payload.before AS before, payload.after AS after
-        FROM read_json({job.files!r}, format='newline_delimited', columns={{payload: '{payload}'}}))"""
+    return f"read_json({job.files!r}, format='newline_delimited'{given}{ignored})"
 
 
 def selected(job: Told) -> str:

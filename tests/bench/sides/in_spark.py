@@ -20,33 +20,16 @@ from pyspark.sql import functions as F
 job = told()
 
 
-def image(job: Told, number: str) -> str:
-    """The type of an image, with numbers as a type."""
-    members = (f"`{name}`: {number if name in job.numbers else 'string'}" for name in job.columns)
-    return f"struct<{', '.join(members)}>"
-
-
 def structure(job: Told) -> str:
-    if not job.envelope:
-        metadata = ", ".join(f"`{name}` string" for name in METADATA)
-        return f"{metadata}, before {image(job, 'double')}, after {image(job, 'double')}"
-    texts = image(job, "string")  # as Debezium writes numbers here
-    block = "source: struct<`schema`: string, `table`: string, ts_us: bigint, position: string>"
-    return f"payload struct<before: {texts}, after: {texts}, op: string, {block}>"
+    members = (f"`{name}`: {'double' if name in job.numbers else 'string'}" for name in job.columns)
+    image = f"struct<{', '.join(members)}>"
+    return ", ".join([*(f"`{name}` string" for name in METADATA), f"before {image}", f"after {image}"])
 
 
 def records(session: SparkSession, job: Told) -> DataFrame:
     """What is read, with its columns as GoldenGate has them."""
     reader = session.read.schema(structure(job)) if job.known else session.read
-    data = reader.option("mode", "DROPMALFORMED" if job.tolerant else "PERMISSIVE").json(job.source)
-    if not job.envelope:
-        return data
-    table = F.concat_ws(".", "payload.source.schema", "payload.source.table").alias("table")
-    kind = F.when(F.col("payload.op") == "c", "I").when(F.col("payload.op") == "u", "U").otherwise("D").alias("op_type")
-    time = F.timestamp_micros(F.col("payload.source.ts_us")).cast("string").alias("op_ts")
-    position = F.col("payload.source.position").alias("pos")
-    images = (F.col(f"payload.{name}").cast(image(job, "double")).alias(name) for name in ("before", "after"))
-    return data.select(table, kind, time, position, *images)
+    return reader.option("mode", "DROPMALFORMED" if job.tolerant else "PERMISSIVE").json(job.source)
 
 
 def fields(job: Told) -> list[Column]:

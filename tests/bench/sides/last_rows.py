@@ -1,10 +1,9 @@
 """The rows that a table has after its operations: `make` writes these, and each side makes rows of them.
 
-usage: python last_rows.py make|ggfmt|cluster|run|spark|duckdb JSON
+usage: python last_rows.py make|ggfmt|cluster|run|duckdb JSON
 
-Operations are GoldenGate's JSON in `{data}`; for Spark by hand there is Parquet in the typed shape of frames besides,
-in `{data}-parquet`. A side prints the number of rows and sums of them after its work, so that all can be compared. Work
-begins before a side imports anything; that of a side with a Spark session begins when the session is up.
+Operations are GoldenGate's JSON in `{data}`. A side prints the number of rows and sums of them after its work, so that
+all can be compared. Work begins before a side imports anything.
 """
 
 from __future__ import annotations
@@ -14,19 +13,14 @@ import os
 import shutil
 import sys
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from order_changes import ORDER_SHAPES, make_orders
 from told import work
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
 TEXTS, NUMBERS, AMOUNTS = ("T1", "T2", "T3", "T4"), ("N1", "N2", "N3"), ("D1", "D2")
 VALUES = (*TEXTS, *NUMBERS, *AMOUNTS)
-COLUMNS = ("ID", *VALUES)
 ORDER_KEY, ORDER_TEXTS = "ORDER_ID", ("CUST_CODE", "ORDER_DATE", "PRODUCT_CODE")
 ORDER_NUMBERS, ORDER_AMOUNTS = ("ORDER_ID", "PRODUCT_AMOUNT", "TRANSACTION_ID"), ("PRODUCT_PRICE",)
 
@@ -50,11 +44,16 @@ def layout_of(given: dict[str, Any]) -> Layout:
     return ORDERS if given["shape"] in ORDER_SHAPES else VALUED
 
 
-def session(given: dict[str, Any]) -> SparkSession:
+def make(given: dict[str, Any]) -> None:
+    """Every key is inserted; then come updates, and now and then a delete with an insert right after it."""
+    if given["shape"] in ORDER_SHAPES:
+        make_orders(given)
+        return
     os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
+    from pyspark.sql import functions as F
 
-    return (
+    spark = (
         SparkSession.builder.master(f"local[{given['cores']}]")
         .config("spark.driver.memory", given["memory"])
         .config("spark.ui.enabled", "false")
@@ -63,20 +62,6 @@ def session(given: dict[str, Any]) -> SparkSession:
         .config("spark.local.dir", str(Path(given["target"]).parent))
         .getOrCreate()
     )
-
-
-# The data
-
-
-def make(given: dict[str, Any]) -> None:
-    """Every key is inserted; then come updates, and now and then a delete with an insert right after it. In `moves` one
-    update in fifty changes the key to one that there was not."""
-    if given["shape"] in ORDER_SHAPES:
-        make_orders(given)
-        return
-    from pyspark.sql import functions as F
-
-    spark = session(given)
     keys, shape = given["keys"], given["shape"]
     rows = spark.range(given["operations"]).withColumnRenamed("id", "seq")
     drawn = F.pmod(F.hash("seq", F.lit(1)), F.lit(keys)).cast("bigint")
@@ -86,18 +71,6 @@ def make(given: dict[str, Any]) -> None:
     rows = rows.withColumn("key", F.when(first, F.col("seq")).when(pair, paired).otherwise(drawn))
     op = F.when(first, "I").when(pair & (F.col("seq") % 2 == 0), "D").when(pair, "I").otherwise("U")
     rows = rows.withColumn("op_type", op)
-    if shape == "moves":  # away and back, so that updates of a key find its row
-        rows = rows.withColumn("there", F.col("key") + keys)
-        gone = (F.col("op_type") == "U") & (F.col("seq") % 50 == 7)
-        away, back = (
-            F.struct(F.col(a).alias("key"), F.col(b).alias("to")) for a, b in (("key", "there"), ("there", "key"))
-        )
-        both = F.array(away, back)
-        steps = F.when(gone, both).otherwise(F.array(F.struct("key", F.col("key").alias("to"))))
-        rows = rows.select("seq", "op_type", F.posexplode(steps).alias("n", "step"))
-        rows = rows.select((F.col("seq") * 2 + F.col("n")).alias("seq"), "op_type", "step.*")
-    else:
-        rows = rows.withColumn("to", F.col("key"))
     values = {
         **{name: F.concat(F.lit(f"{name} "), F.hash("seq", F.lit(name)).cast("string")) for name in TEXTS},
         **{name: F.hash("seq", F.lit(name)).cast("bigint") for name in NUMBERS},
@@ -108,36 +81,11 @@ def make(given: dict[str, Any]) -> None:
         for name in (VALUES if shape != "whole" else ())
     }
     null = {name: F.pmod(F.hash("seq", F.lit(name), F.lit(4)), F.lit(10)) == 0 for name in VALUES}
-    after = F.struct(
-        F.col("to").alias("ID"),
-        *(F.when(~absent.get(name, F.lit(False)) & ~null[name], values[name]).alias(name) for name in VALUES),
-    )
-    kind = (
-        "struct<"
-        + ", ".join(
-            f"{name}: {'string' if name in TEXTS else 'bigint' if name not in AMOUNTS else 'decimal(12,2)'}"
-            for name in COLUMNS
-        )
-        + ">"
-    )
-    key_alone = F.struct(F.col("key").alias("ID"), *(F.lit(None).alias(name) for name in VALUES)).cast(kind)
     lacking = F.array_compact(F.array(*(F.when(absent[name], F.lit(name)) for name in absent))).cast("array<string>")
-    others = F.array(*(F.lit(name) for name in VALUES))
-    has_before = (F.col("op_type") == "D") | (F.col("key") != F.col("to"))
-    frame = rows.select(
-        "op_type",
-        F.timestamp_micros(F.col("seq")).alias("op_ts"),
-        F.format_string("%020d", "seq").alias("position"),
-        "seq",
-        F.when(has_before, key_alone).alias("before"),
-        F.when(has_before, others).alias("before_missing"),
-        F.when(F.col("op_type") != "D", after).cast(kind).alias("after"),
-        F.when((F.col("op_type") != "D") & (F.size(lacking) > 0), lacking).alias("after_missing"),
-    )
-    frame.write.parquet(f"{given['data']}-parquet")
+    is_delete = F.col("op_type") == "D"
     absent_names = F.coalesce(lacking, F.array().cast("array<string>"))
     names, texts = zip(
-        ("ID", F.col("to")), *((name, F.when(~null[name], value)) for name, value in values.items()), strict=True
+        ("ID", F.col("key")), *((name, F.when(~null[name], value)) for name, value in values.items()), strict=True
     )
     image = F.map_from_arrays(F.array(*map(F.lit, names)), F.array(*(text.cast("string") for text in texts)))
     image = F.map_filter(image, lambda name, _: ~F.array_contains(absent_names, name))
@@ -146,8 +94,8 @@ def make(given: dict[str, Any]) -> None:
         "op_type",
         F.date_format(F.timestamp_micros(F.col("seq")), "yyyy-MM-dd HH:mm:ss.SSSSSS").alias("op_ts"),
         F.format_string("%020d", "seq").alias("pos"),
-        F.to_json(F.when(has_before, F.create_map(F.lit("ID"), F.col("key").cast("string")))).alias("before"),
-        F.to_json(F.when(F.col("op_type") != "D", image)).alias("after"),
+        F.to_json(F.when(is_delete, F.create_map(F.lit("ID"), F.col("key").cast("string")))).alias("before"),
+        F.to_json(F.when(~is_delete, image)).alias("after"),
     )
     members = [F.format_string(f'"{name}": "%s"', name) for name in ("table", "op_type", "op_ts", "pos")]
     members += [F.when(F.col(name).isNotNull(), F.format_string(f'"{name}": %s', name)) for name in ("before", "after")]
@@ -210,46 +158,12 @@ def in_run(given: dict[str, Any]) -> None:
                 raise
 
 
-def in_spark(given: dict[str, Any]) -> None:
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
-
-    spark = session(given)
-    with work():
-        rows = spark.read.parquet(f"{given['data']}-parquet")
-        rows = rows.withColumn("ID", F.coalesce("after.ID", "before.ID"))
-        by_key = Window.partitionBy("ID").orderBy("seq")
-        if given["shape"] == "whole":
-            rows = rows.withColumn("n", F.row_number().over(Window.partitionBy("ID").orderBy(F.desc("seq"))))
-            rows = rows.where("n = 1 and op_type <> 'D'").select("after.*")
-        else:
-            inserted = F.last(F.when(F.col("op_type") == "I", F.col("seq")), ignorenulls=True).over(by_key)
-            rows = rows.withColumn("since", inserted)
-            of_row = Window.partitionBy("ID", "since").orderBy("seq")
-            for name in VALUES:
-                missing = F.coalesce(F.array_contains("after_missing", name), F.lit(False))
-                shown_value = F.when(~missing, F.struct(F.col(f"after.{name}").alias("v")))
-                rows = rows.withColumn(f"l{name}", F.last(shown_value, ignorenulls=True).over(of_row))
-            rows = rows.withColumn("next", F.lead("seq").over(by_key)).where("next is null and op_type <> 'D'")
-            rows = rows.select("ID", *(F.col(f"l{name}.v").alias(name) for name in VALUES))
-        rows.write.parquet(given["target"])
-    summed(spark, given)
-
-
-def summed(spark: SparkSession, given: dict[str, Any]) -> None:
-    from pyspark.sql import functions as F
-
-    rows: DataFrame = spark.read.parquet(given["target"])
-    sums = [F.sum(name) for name in ("ID", *NUMBERS, *AMOUNTS)] + [F.sum(F.length(name)) for name in TEXTS]
-    print(*(f"{value}" for value in rows.agg(F.count("*"), *sums).collect()[0]), flush=True)
-    spark.stop()
-
-
 def in_duckdb(given: dict[str, Any]) -> None:
     """Read the JSON into columns, and take the last image of a key, or the last value that a column was set to since
     the row was inserted."""
     with work():
-        duckdb: Any = import_module("duckdb")
+        import duckdb
+
         database = duckdb.connect()
         database.execute(f"SET threads = {given['cores']}")
         layout, target = layout_of(given), Path(given["target"])
@@ -283,7 +197,7 @@ def in_duckdb(given: dict[str, Any]) -> None:
         + [f"sum({name}::DECIMAL(12,2))" for name in layout.amounts]
         + [f"sum(length({name}))" for name in layout.texts]
     )
-    print(*database.execute(f"SELECT count(*), {sums} FROM read_parquet('{target}/part.parquet')").fetchone())
+    print(*database.execute(f"SELECT count(*), {sums} FROM read_parquet('{target}/part.parquet')").fetchall()[0])
 
 
 SIDES = {
@@ -291,7 +205,6 @@ SIDES = {
     "ggfmt": in_ggfmt,
     "cluster": in_cluster,
     "run": in_run,
-    "spark": in_spark,
     "duckdb": in_duckdb,
 }
 

@@ -14,9 +14,9 @@ class Told:
     """One piece of work: read the files of a directory, and write into another, which is not there yet.
 
     `work` is `delimited` (the columns of the row as it is after the operation, or before a delete, and five fields of
-    metadata), `json` (both images, and the metadata) or `avro` (as `delimited`, in container files). `envelope`: the
-    input is Debezium's, with schemas; `known`: the columns are given, and not discovered; `by_table`: each table has
-    its own files; `tolerant`: lines that are not records are skipped.
+    metadata), `json` (both images, and the metadata) or `avro` (as `delimited`, in container files). `known`: the
+    columns are given, and not discovered; `by_table`: each table has its own files; `tolerant`: lines that are not
+    records are skipped.
     """
 
     work: str
@@ -26,7 +26,6 @@ class Told:
     cores: int
     columns: list[str]
     numbers: list[str]
-    envelope: bool
     known: bool
     by_table: bool
     tolerant: bool

@@ -399,16 +399,10 @@ def test_the_charset_of_the_machine_is_not_judged() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "The File Writer Handler",
-        "kafka",
-        "- a point",
-        "| a | b |",
-        "**Note**: x",
-        "<a href=x>",
-        "Note: this is not it",
-        "```properties",
+        "The File Writer Handler", "kafka", "- a point", "| a | b |", "**Note**: x", "<a href=x>",
+        "Note: this is not it", "```properties",
     ],
-)
+)  # fmt: skip
 def test_prose(line: str) -> None:
     entries = parse_content(line.encode(), "f").entries
     assert all(map(is_sentence, entries))
@@ -437,7 +431,7 @@ def test_a_document_with_a_few_properties_is_told_in_a_few_lines() -> None:
     assert len([finding for finding in found if finding.code == "GG130" and finding.help]) <= 10
 
 
-def test_properties_of_other_programs_are_notes_in_a_file_and_warnings_on_a_command_line() -> None:
+def test_properties_of_other_programs_are_notes_or_on_a_command_line_warnings() -> None:
     Path("f").write_text(k("linger.ms=5"))
     assert told(k("linger.ms=5")) == ["3:1: note[GG130] `linger.ms` is not a property of GoldenGate"]
     assert read_configuration(["f"]).diagnostics == ()

@@ -563,7 +563,7 @@ def test_recorded_messages() -> None:
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the recorded messages are not there")
-def test_recorded_messages_of_the_debezium_like_form_are_refused_with_the_way_to_read_them() -> None:
+def test_recorded_messages_like_those_of_debezium_are_refused_with_the_way_to_read() -> None:
     found = read("arcion_json", (DATA / "arcion/huynguy-db_arcion-docs__json-cdc-format.jsonl").read_bytes())
     assert found.plain == []
     assert found.others == {"tombstone": 1}

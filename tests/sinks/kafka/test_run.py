@@ -462,7 +462,7 @@ def test_what_was_sent_is_not_sent_again(place: Place, caplog: pytest.LogCapture
     assert place.count("S.A", "S.B") == 40
 
 
-def test_a_file_that_was_corrected_in_its_middle_is_not_taken_for_the_one_that_was_sent(place: Place) -> None:
+def test_a_file_that_was_corrected_in_its_middle_is_not_the_one_that_was_sent(place: Place) -> None:
     given = changes(place.directory / "in.json", range(1200), ("S.A",))
     place.send(given, job=None)
     data = given.read_bytes()

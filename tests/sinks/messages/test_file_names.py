@@ -172,9 +172,7 @@ def test_a_layout_travels_to_workers() -> None:
 
 
 @pytest.mark.parametrize("below", ["", "/deep", "/deep/down"])
-def test_a_directory_that_would_be_a_file_of_another_table_is_refused_before_the_commit(
-    tmp_path: Path, below: str
-) -> None:
+def test_a_directory_that_would_be_a_file_of_another_table_is_refused(tmp_path: Path, below: str) -> None:
     layout = (
         f"pathMappingTemplate=${{staticMap[GG.A=a,GG.B=a/A_00000.csv{below}]}}",
         "fileNameMappingTemplate=${tableName}.csv",

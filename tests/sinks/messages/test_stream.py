@@ -5,13 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command_line import JSON, call, codes
-from places import ROOT
+from places import GGFMT, ROOT
 from round_trips import WRITTEN
 from runs import MOMENT, content, metadata, operation, output_files, run_ggfmt, write_lines
 from temporary_files import temporary as temporary
@@ -146,20 +145,7 @@ def test_a_full_disk_behind_standard_output(source: Path, tmp_path: Path, monkey
 
 
 def test_messages_on_a_terminal_have_no_bar_among_them(source: Path, tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "ggfmt",
-        "--log-level",
-        "error",
-        "run",
-        str(source),
-        "--to",
-        "json",
-        "-o",
-        "-",
-        *HERE,
-    ]
+    command = [*GGFMT, "--log-level", "error", "run", str(source), "--to", "json", "-o", "-", *HERE]
     status, shown = on_terminal(command, tmp_path)
     assert status == 0
     assert shown.count("\n") == 40
@@ -171,7 +157,7 @@ def test_all_of_it_arrives_by_a_pipe_that_does_not_wait(unbuffered: str, source:
     many = write_lines(tmp_path / "many.json", [operation(number) for number in range(2_000)])
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
-    command = [sys.executable, "-m", "ggfmt", "run", str(many), "--to", "json", "-o", "-", *HERE]
+    command = [*GGFMT, "run", str(many), "--to", "json", "-o", "-", *HERE]
     environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     process = subprocess.Popen(command, stdout=writing, stderr=subprocess.PIPE, cwd=ROOT, env=environment)
     os.close(writing)
@@ -183,20 +169,7 @@ def test_all_of_it_arrives_by_a_pipe_that_does_not_wait(unbuffered: str, source:
 
 def test_a_reader_that_goes_ends_it_without_a_word(tmp_path: Path) -> None:
     source = write_lines(tmp_path / "in.json", [operation(number) for number in range(3_000)])
-    command = [
-        sys.executable,
-        "-m",
-        "ggfmt",
-        "--log-level",
-        "error",
-        "run",
-        str(source),
-        "--to",
-        "json",
-        "-o",
-        "-",
-        *HERE,
-    ]
+    command = [*GGFMT, "--log-level", "error", "run", str(source), "--to", "json", "-o", "-", *HERE]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT)
     assert process.stdout is not None and process.stderr is not None
     assert process.stdout.readline().startswith(b'{"table":"GG.TCUSTORD"')

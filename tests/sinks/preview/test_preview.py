@@ -23,7 +23,7 @@ from contract.shown import templates
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import json_message
-from places import ROOT
+from places import GGFMT, ROOT
 from runs import JSON_LINES, MOMENT, PIPES, metadata, operation, output_files, run_ggfmt, write_lines
 from strategies import Changes, changes, examples, json_numbers, table_def, texts
 from terminal import ESCAPE, on_terminal, unstyled
@@ -113,7 +113,7 @@ def written(output: Path, handler: str, mark: bytes = b"") -> dict[str, bytes]:
 
 def command(*arguments: str, cwd: Path = ROOT, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "ggfmt", "preview", *arguments],
+        [*GGFMT, "preview", *arguments],
         capture_output=True,
         text=True,
         check=False,
@@ -772,18 +772,8 @@ def test_nothing_in_the_data_can_steer_the_terminal(name: str, tmp_path: Path) -
 
 def test_a_pipe_gets_no_escape_codes_and_a_terminal_does(tmp_path: Path) -> None:
     source = write_lines(tmp_path / "in.json", [operation(0, NAME=NASTY)])
-    arguments = [
-        sys.executable,
-        "-m",
-        "ggfmt",
-        "preview",
-        str(source),
-        "--set",
-        "gg.handler.h.format=json",
-        "--set",
-        "ggfmt.compatibility=12.2",
-    ]
-    arguments += ["--current-timestamp", "2015-09-18T13:39:35.447000"]
+    arguments = [*GGFMT, "preview", str(source), "--set", "gg.handler.h.format=json"]
+    arguments += ["--set", "ggfmt.compatibility=12.2", "--current-timestamp", "2015-09-18T13:39:35.447000"]
     status, shown = on_terminal(arguments, tmp_path)
     assert status == 0
     assert f"{ESCAPE}36mtable" in shown.replace('"', "")
@@ -800,17 +790,7 @@ def test_a_pipe_gets_no_escape_codes_and_a_terminal_does(tmp_path: Path) -> None
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="there is no `tmux`")
 def test_on_a_narrow_terminal_nothing_is_lost(tmp_path: Path) -> None:
     source = write_lines(tmp_path / "in.json", [operation(0, NAME="x" * 200 + "END OF NAME")])
-    program = [
-        sys.executable,
-        "-m",
-        "ggfmt",
-        "preview",
-        str(source),
-        "--set",
-        "gg.handler.h.format=json",
-        "--set",
-        "ggfmt.compatibility=12.2",
-    ]
+    program = [*GGFMT, "preview", str(source), "--set", "gg.handler.h.format=json", "--set", "ggfmt.compatibility=12.2"]
     shown = on_tmux(" ".join(program), 50, tmp_path)
     assert "\x1b[36m" in shown
     assert "x" * 200 + "END OF NAME" in shown
@@ -842,7 +822,7 @@ def on_tmux(program: str, columns: int, cwd: Path) -> str:
 def test_a_posix_locale_gets_the_bytes_of_messages(tmp_path: Path, on_a_terminal: bool) -> None:
     source = write_lines(tmp_path / "in.json", [operation(0, NAME="Sm\u00f8r\u8868")])
     settings = ("--set", "gg.handler.h.format=json", "--set", "ggfmt.compatibility=12.2")
-    call = [sys.executable, "-m", "ggfmt", "preview", str(source), *settings]
+    call = [*GGFMT, "preview", str(source), *settings]
     posix = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     if on_a_terminal:
         status, shown = on_terminal(call, tmp_path, (50, 100), **posix)

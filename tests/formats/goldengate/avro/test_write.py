@@ -354,21 +354,10 @@ def test_a_long_is_what_big_decimal_finds_to_be_one(text: str, number: int) -> N
 @pytest.mark.parametrize(
     "text",
     [
-        "9223372036854775808",
-        "-9223372036854775809",
-        "3.5",
-        "1E-3",
-        "1E999999999",
-        "1E-999999999",
-        "0x10",
-        "0X10",
-        "-0x1",
-        "",
-        " 1",
-        "1e",
-        "NaN",
+        "9223372036854775808", "-9223372036854775809", "3.5", "1E-3", "1E999999999", "1E-999999999", "0x10", "0X10",
+        "-0x1", "", " 1", "1e", "NaN",
     ],
-)
+)  # fmt: skip
 def test_a_text_that_is_no_long_is_told_with_its_place(text: str) -> None:
     assert outcome(typed(N=text), "12.3") == Diagnostic(
         "GG401",

@@ -113,7 +113,7 @@ def files(
 
 @examples(150)
 @given(files(), st.data())
-def test_columns_come_in_an_order_that_every_image_agrees_with_and_with_the_types_of_their_values(
+def test_columns_come_in_the_order_of_all_images_with_the_types_of_their_values(
     file: tuple[bytes, dict[str, list[str]], list[tuple[str, dict[str, object]]]], data: st.DataObject
 ) -> None:
     content, _, images = file

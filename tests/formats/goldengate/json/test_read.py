@@ -315,7 +315,7 @@ def test_images_may_be_absent_null_or_empty(op: str, images: str, before: Any, a
     assert not result.rejects
 
 
-def test_records_that_are_no_operations_are_counted_and_metadata_records_change_the_table() -> None:
+def test_other_records_are_counted_and_metadata_records_change_the_table() -> None:
     metadata = (
         b'{"qual_table":"S.T","op_type":"OBJECT_METADATA",'
         b'"columns":{"NEW":{"type":"string"},"ID":{"type":"number","key":true}}}'

@@ -308,25 +308,9 @@ SEEDS = [
     b"null",
 ]
 SPICE = [
-    b'"',
-    b"{",
-    b"}",
-    b"[",
-    b"]",
-    b",",
-    b":",
-    b"\\",
-    b"\n",
-    b"\r",
-    b"\xff",
-    b"\xc3",
-    b"\0",
-    b"null",
-    b"1e999",
-    b"\\ud83d",
-    b"\xef\xbb\xbf",
-    b"",
-]
+    b'"', b"{", b"}", b"[", b"]", b",", b":", b"\\", b"\n", b"\r", b"\xff", b"\xc3", b"\0", b"null", b"1e999",
+    b"\\ud83d", b"\xef\xbb\xbf", b"",
+]  # fmt: skip
 
 
 def mutated(draw: random.Random, data: bytes) -> bytes:
