@@ -18,7 +18,8 @@ from ggfmt.formats.json.values import json_name, raw_members
 from ggfmt.formats.mysql.types import sql_type
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.declared import DeclaredDialect, Images
-from ggfmt.formats.records.dialect import ABSENT, Change, Meaning, RecordSchema, converting, non_null
+from ggfmt.formats.records.dialect import ABSENT, Change, Meaning, RecordSchema, non_null
+from ggfmt.formats.records.images import converting
 from ggfmt.formats.records.problems import RecordError, decoded, missing_member_error
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.scanner import SourceBatch
@@ -26,6 +27,7 @@ from ggfmt.formats.records.statements import Effect, What, effects_of, in_databa
 from ggfmt.model.change import PASSING, without_empty
 from ggfmt.model.table import Column, Kind, TableDef, join_name
 
+_ROW = "row"  # the token with the number of an operation in its message
 _OPS: roles.Ops = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "INIT": roles.OpToken("I", "snapshot", "true", rank=2)}
 
 
@@ -67,7 +69,6 @@ class CanalRecord(msgspec.Struct, gc=False):
 class Canal(DeclaredDialect):
     record = CanalRecord
     scalars_only = True
-    row_token = "row"
     more_ops = ", and types of DDL statements"
     overlay = True
     ordered = False
@@ -86,6 +87,16 @@ class Canal(DeclaredDialect):
         if record.type == "TIDB_WATERMARK" or (record.tidb is not None and record.tidb.watermarkTs is not None):
             return "watermark"
         return self.others(record, record.type) if record.isDdl else super().changes(record)
+
+    def operations(self, record: CanalRecord, op: str | roles.OpToken) -> list[Change]:
+        changes = super().operations(record, op)
+        if len(changes) > 1 and self.with_tokens:
+            changes = [one._replace(tokens={**one.tokens, _ROW: str(row)}) for row, one in enumerate(changes)]
+        return changes
+
+    def grammar(self, record: CanalRecord) -> roles.Grammar | None:
+        grammar = super().grammar(record)
+        return grammar and grammar._replace(row_token=_ROW)
 
     def change(self, record: CanalRecord, *args: Any, **options: Any) -> Change:
         made = super().change(record, *args, **options)

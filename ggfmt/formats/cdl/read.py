@@ -13,7 +13,8 @@ from msgspec import Raw
 from ggfmt.formats.cdl.types import PayloadField, column_of
 from ggfmt.formats.records import problems, roles
 from ggfmt.formats.records.declared import DeclaredDialect, text_of
-from ggfmt.formats.records.dialect import ABSENT, Convert, Meaning, RecordSchema, non_null
+from ggfmt.formats.records.dialect import ABSENT, Meaning, RecordSchema, non_null
+from ggfmt.formats.records.images import Convert
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.model.table import Column, TableDef, join_name
 

@@ -28,8 +28,9 @@ from ggfmt.formats.debezium.connectors import connector_of
 from ggfmt.formats.json.values import json_text, json_texts, raw_members, raw_text
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.declared import Members, text_of
-from ggfmt.formats.records.dialect import ABSENT, NO_ORIGINS, non_null
+from ggfmt.formats.records.dialect import ABSENT, non_null
 from ggfmt.formats.records.problems import RecordError, decoded
+from ggfmt.formats.records.scanned import NO_ORIGINS
 from ggfmt.formats.records.scanner import SourceBatch
 from ggfmt.model.table import join_name
 

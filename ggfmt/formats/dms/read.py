@@ -96,7 +96,6 @@ class Dms(DeclaredDialect):
     record = DmsRecord
     scalars_only = True
     transaction_tokens = ("transaction-id",)
-    partial_before = True
     keeps_json = frozenset({Kind.STRING})
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
@@ -139,6 +138,9 @@ class Dms(DeclaredDialect):
 
     def conditions(self, record: DmsRecord) -> tuple[str, ...]:
         return (_COMMITTED if record.metadata.commit else _UNCOMMITTED,)
+
+    def is_partial(self, op: str) -> bool:
+        return op == "U"
 
     def images(self, record: DmsRecord, op: str, table: str) -> Sequence[Images]:
         ((before, after),) = super().images(record, op, table)

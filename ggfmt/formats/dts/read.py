@@ -31,12 +31,13 @@ from ggfmt.formats.dts.schema import OPERATIONS, SOURCE_TYPES, version_of
 from ggfmt.formats.dts.tokens import TRANSACTION, WORDS, tokens_of
 from ggfmt.formats.dts.types import ORACLE, TEXT_OR_BYTES, TypeHint, hint_of, is_zoned
 from ggfmt.formats.records import scanner
-from ggfmt.formats.records.dialect import Change, Dialect, DialectScanning, Meaning, RecordSchema, classify_records
+from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema, classify_records
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error
 from ggfmt.formats.records.reader import DialectReader, DialectTable, dialect_input
 from ggfmt.formats.records.routing import DialectRouter
 from ggfmt.formats.records.scanner import OddRecord, Scanner, SourceBatch, places_of
+from ggfmt.formats.records.scanning import DialectScanning
 from ggfmt.formats.records.statements import effects_of, statement
 from ggfmt.java.numbers import NOT_FINITE_TEXTS
 from ggfmt.kernels import kernel

@@ -37,6 +37,7 @@ from ggfmt.formats.qlik import envelope as envelopes
 from ggfmt.formats.qlik.envelope import MAX_BYTES, AvroEnvelope, read_envelope, read_head
 from ggfmt.formats.qlik.messages import AVRO, QlikAvroChange, QlikBody, QlikHeaders, QlikRecord
 from ggfmt.formats.qlik.read import Qlik, QlikDiscovery
+from ggfmt.formats.records.decoding import WRONG_MEMBER, msgspec_reason
 from ggfmt.formats.records.dialect import Meaning
 from ggfmt.formats.records.problems import RecordError
 from ggfmt.formats.records.reader import dialect_input
@@ -537,10 +538,7 @@ def _converted(value: dict[str, Any], kind: type[Any]) -> Any:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        what, _, place = str(error).partition(" - at ")
-        where = f" at {place}" if place else ""
-        reason = f"the record has a member of the wrong type: {what[:1].lower()}{what[1:]}{where}"
-        raise RecordError("GG308", reason) from None
+        raise RecordError("GG308", f"{WRONG_MEMBER}{msgspec_reason(str(error))}") from None
 
 
 def _texts(row: Any, columns: Mapping[str, Texts]) -> dict[str, str | None] | None:
@@ -577,7 +575,10 @@ class QlikAvroDiscovery(QlikDiscovery):
         self._dialect.lacking |= len(others) < len(spans)
         super()._read_metadata(replace(chunk, spans=others))
 
-    def _read_exactly(self, chunk: Chunk) -> None:
+    def read(self, chunk: Chunk) -> None:
+        if not self._dialect.searched:
+            super().read(chunk)
+            return
         left: list[tuple[int, int]] = []
         for start, end in self.dialect.spans(chunk):
             mark = chunk.data[start : min(end, start + self._size)]
@@ -599,7 +600,7 @@ class QlikAvroDiscovery(QlikDiscovery):
 
     def _read_run(self, chunk: Chunk, spans: list[tuple[int, int]]) -> None:
         if spans:
-            super()._read_exactly(replace(chunk, spans=list(spans)))
+            super().read(replace(chunk, spans=list(spans)))
             spans.clear()
 
     def _head(self, record: bytes) -> bytes:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ggfmt.columnar.json_text import Values, json_booleans, json_numbers, json_texts
 from ggfmt.columnar.strings import booleans, by_value
-from ggfmt.formats.records.dialect import Convert, converting
+from ggfmt.formats.records.images import Convert, converting
 from ggfmt.model.table import Kind, SqlType
 from ggfmt.model.type_names import rule_of, sized_type, unknown_type
 

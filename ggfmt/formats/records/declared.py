@@ -20,7 +20,6 @@ from ggfmt.formats.json.values import json_text, raw_text
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import (
     ABSENT,
-    NO_ORIGINS,
     Change,
     Dialect,
     Meaning,
@@ -29,6 +28,7 @@ from ggfmt.formats.records.dialect import (
     stamp_text,
 )
 from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error, no_op
+from ggfmt.formats.records.scanned import NO_ORIGINS
 from ggfmt.model.table import name_of_fields
 
 _NUMBER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
@@ -232,11 +232,7 @@ class DeclaredDialect(Dialect):
         images = self.images(record, roles.type_of(op), table)
         record_schema = self.describe(record, table)
         change = self.change(record, op, table, images[0], record_schema)
-        changes = [change, *(change._replace(before=old, after=new) for old, new in images[1:])]
-        if len(changes) > 1 and self.with_tokens and self.row_token is not None:
-            for row, one in enumerate(changes):
-                changes[row] = one._replace(tokens={**one.tokens, self.row_token: str(row)})
-        return changes
+        return [change, *(change._replace(before=old, after=new) for old, new in images[1:])]
 
     def change(
         self,

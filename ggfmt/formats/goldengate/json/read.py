@@ -20,7 +20,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import WriterSettings
-from ggfmt.formats.api.reading import UnknownTable
+from ggfmt.formats.api.reading import Chunk, UnknownTable
 from ggfmt.formats.goldengate import records
 from ggfmt.formats.goldengate.json.option_dialects import READ_SIDE, by_options
 from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS
@@ -28,10 +28,18 @@ from ggfmt.formats.json.files import JSON_ROW, is_json_row
 from ggfmt.formats.json.shapes import JSON_TYPES, SQL_TYPES, UNKNOWN
 from ggfmt.formats.json.values import decode, json_kind, json_name, json_text, raw_members
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema, non_null, without_empty_images
+from ggfmt.formats.records.dialect import (
+    Change,
+    Dialect,
+    Meaning,
+    RecordSchema,
+    Statement,
+    non_null,
+    without_empty_images,
+)
 from ggfmt.formats.records.members import MemberDecoder
 from ggfmt.formats.records.problems import legal_values, name_problem
-from ggfmt.formats.records.reader import dialect_input
+from ggfmt.formats.records.reader import DialectReader, dialect_input
 from ggfmt.formats.records.roles import Grammar
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import STRING, Catalog, SqlType, TableDef
@@ -94,11 +102,7 @@ class OperationJson(Dialect):
     scalars_only = True
     empty_old_is_none = True
     keeps_nested = False
-    keys_stay = False
-    takes_message_keys = False
-    schema_kind = "object metadata"
     scanned = True
-    checks_definitions = True
     transaction_tokens = TRANSACTION_TOKENS
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
@@ -114,6 +118,14 @@ class OperationJson(Dialect):
     @cached_property
     def decoder(self) -> OperationDecoder:
         return OperationDecoder(OperationRecord)
+
+    @classmethod
+    def follow(cls, table: TableDef, previous: TableDef | None) -> TableDef:
+        return table  # which has no key if it names none
+
+    @classmethod
+    def has_message_keys(cls, chunk: Chunk) -> bool:
+        return False  # records name the keys of their tables
 
     # One record
 
@@ -179,7 +191,9 @@ class OperationJson(Dialect):
         here = Span(table=name, position=None if isinstance(position, (dict, list, type(None))) else str(position))
         if kind == records.OBJECT_METADATA:
             table = records.table_def(name, members.get("columns"), here)
-            return (RecordSchema(table, (None,) * len(table.columns)),) if isinstance(table, TableDef) else table
+            if not isinstance(table, TableDef):
+                return table
+            return RecordSchema(table, (None,) * len(table.columns)), Statement("object metadata")
         if kind in OP_NAMES and (self.catalog is None or self.catalog.provisional):
             # A rejected record also contributes the key of its table.
             raw = raw_members(data)
@@ -312,4 +326,8 @@ def _classes(kind: SqlType) -> frozenset[type]:
     )
 
 
-READ_SIDES = {"json": dialect_input(OperationJson, other=by_options), "json_row": READ_SIDE}
+class OperationReader(DialectReader):
+    checks_definitions = True
+
+
+READ_SIDES = {"json": dialect_input(OperationJson, OperationReader, other=by_options), "json_row": READ_SIDE}

@@ -25,7 +25,8 @@ from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
 from ggfmt.formats.json.repeated import EVERY, Once
 from ggfmt.formats.json.values import json_texts, raw_members
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Meaning, RecordSchema, converting, non_null
+from ggfmt.formats.records.dialect import ABSENT, Change, Meaning, RecordSchema, non_null
+from ggfmt.formats.records.images import Convert, converting
 from ggfmt.formats.records.problems import MAX_SHOWN, NAME_TABLE, RecordError, decoded, missing_member_error, no_op
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.roles import Grammar
