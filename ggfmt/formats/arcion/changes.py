@@ -12,8 +12,10 @@ from msgspec import Raw
 from ggfmt.arrow import compute as pc
 from ggfmt.columnar.images import and_present, with_nulls
 from ggfmt.formats.arcion.cursor import place_of
+from ggfmt.formats.json.values import Text
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, RecordSchema
+from ggfmt.formats.records.images import TextImage
 from ggfmt.formats.records.problems import MAX_SHOWN, RecordError, missing_member_error, no_op
 from ggfmt.formats.records.scanner import SourceBatch
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
@@ -24,7 +26,7 @@ STATES = frozenset("0123")
 CURSOR_IN_TEXT, COUNTS_IN_TEXT = "cursor in text", "counts in text"
 NEW, OLD = frozenset("13"), frozenset("23")
 
-Texts = Mapping[str, str | None]
+Texts = Mapping[str, Text | None]
 
 # Written: images with values of all columns, NULL for a missing one, and states that say which image has a value.
 
@@ -90,7 +92,7 @@ class ArcionDialect(Dialect):
         self,
         table: str,
         op: str,
-        images: tuple[Texts | None, Texts | None],
+        images: tuple[TextImage | None, TextImage | None],
         cursor: str | None,
         counts: str | None,
         record_schema: RecordSchema | None,
@@ -119,8 +121,8 @@ def check_states(states: Collection[str | None], table: str) -> None:
         raise RecordError("GG308", f"`exists` of a column cannot be {word}", "legal values are 0, 1, 2 and 3", table)
 
 
-def images_of(op: str, old: Texts, new: Texts) -> tuple[Texts | None, Texts | None]:
+def images_of(op: str, old: Texts, new: Texts) -> tuple[TextImage | None, TextImage | None]:
     """The images of an operation from the values that it has. What contradicts its type is left for others to see."""
-    before = old if old or op == "D" else None
-    after = new if new or op != "D" else None
+    before = TextImage(old) if old or op == "D" else None
+    after = TextImage(new) if new or op != "D" else None
     return before, after

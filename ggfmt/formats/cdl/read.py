@@ -12,8 +12,8 @@ from msgspec import Raw
 
 from ggfmt.formats.cdl.types import PayloadField, column_of
 from ggfmt.formats.records import problems, roles
-from ggfmt.formats.records.declared import DeclaredDialect, text_of
-from ggfmt.formats.records.dialect import ABSENT, Meaning, RecordSchema, non_null
+from ggfmt.formats.records.declared import DeclaredDialect, member_text_or_none
+from ggfmt.formats.records.dialect import ABSENT, Meaning, RecordSchema, none_if_null
 from ggfmt.formats.records.images import Convert
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.model.table import Column, TableDef, join_name
@@ -151,12 +151,12 @@ class Cdl(DeclaredDialect):
     @staticmethod
     def _snapshot(record: CdlRecord) -> str | None:
         source = None if record.payload is None else record.payload.source
-        return None if source is None else text_of(non_null(source.snapshot), "snapshot")
+        return None if source is None else member_text_or_none(none_if_null(source.snapshot), "snapshot")
 
     def describe(self, record: CdlRecord, table: str) -> RecordSchema | None:
         assert record.payload is not None
-        unique = non_null(record.payload.unique)
-        data = b"" if non_null(record.schema) is None else bytes(record.schema)
+        unique = none_if_null(record.payload.unique)
+        data = b"" if none_if_null(record.schema) is None else bytes(record.schema)
         schema = _parsed(data, record.payload.message_version) if data else _NO_SCHEMA
         columns, keys = schema.columns, schema.keys
         if not keys and unique is not None:

@@ -37,7 +37,7 @@ from ggfmt.formats.records.dialect import (
     Meaning,
     RecordSchema,
     Statement,
-    non_null,
+    none_if_null,
     without_empty_images,
 )
 from ggfmt.formats.records.images import Columns, Convert
@@ -261,7 +261,7 @@ class Debezium(Dialect):
         schema = _NO_SCHEMA
         self._payload = None
         if record.is_payload:
-            payload = non_null(record.payload)
+            payload = none_if_null(record.payload)
             if payload is None:
                 return "tombstone"
             schema = self._schema(record.schema)
@@ -296,7 +296,7 @@ class Debezium(Dialect):
         inner = record if self._payload is None else self._payload
         of_message = self.decoder.learned()
         of_envelope = self._payloads.learned() if record.is_payload else of_message
-        block = non_null(inner.source)
+        block = none_if_null(inner.source)
         if block is None or not inner.is_envelope or not sources.is_scannable(block):
             return None
         source = sources.decode(block)
@@ -325,7 +325,7 @@ class Debezium(Dialect):
     # Changes
 
     def _change(self, record: DebeziumRecord, schema: Schema) -> Meaning:
-        block, code = non_null(record.source), bytes(record.op)
+        block, code = none_if_null(record.source), bytes(record.op)
         source = sources.NO_SOURCE if block is None else _source(block)
         rules = connector_of(source.connector, source.origin)
         op = _TYPES_OF_OPS.get(code) or rules.ops.get(code)
@@ -335,14 +335,14 @@ class Debezium(Dialect):
             word = code.decode() if len(code) <= 40 else "a long value"
             raise RecordError("GG304", f"`op` cannot be {word}", "legal values are `c`, `r`, `u`, `d`, `t` and `m`")
         # Arcion's JSON has an empty object for a missing image.
-        images = without_empty_images(op, non_null(record.before), non_null(record.after))
+        images = without_empty_images(op, none_if_null(record.before), none_if_null(record.after))
         if source.collection and any(image is not None and bytes(image)[:1] == b'"' for image in images):
             raise RecordError("GG308", f"the record is {MONGODB.what}, which ggfmt does not read", MONGODB.help)
         table = self._table(source)
         images = self._known_images(images, op, source, rules, table)
         if source.primary_keys:
             self.add_key(table, source.primary_keys)
-        transaction = non_null(record.transaction)
+        transaction = none_if_null(record.transaction)
         tokens = self._tokens(source, block, transaction, code) if self.with_tokens else {}
         of_rows: tuple[str | None, str | None] = None, None
         if self.with_transactions:
@@ -543,7 +543,7 @@ class Debezium(Dialect):
             return
         assert self.message_key is not None
         schema = raw_members(self.message_key).get("schema", ABSENT)
-        known = {field.field: field for field in _parsed(schema).row or ()} if non_null(schema) is not None else {}
+        known = {field.field: field for field in _parsed(schema).row or ()} if none_if_null(schema) is not None else {}
         for name, value in self.key_columns().items():
             if name in names:
                 type = _TYPES.get(json_kind(bytes(value)), "string")
@@ -590,7 +590,7 @@ def keys_alone(table: TableDef, columns: Columns, rows: pa.BooleanArray) -> tupl
 
 
 def _parsed(data: Raw) -> Schema:
-    if non_null(data) is None or bytes(data) == b"{}":
+    if none_if_null(data) is None or bytes(data) == b"{}":
         return _NO_SCHEMA
     try:
         schema = decode_schema(data)

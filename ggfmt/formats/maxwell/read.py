@@ -23,7 +23,7 @@ from ggfmt.formats.maxwell import SNAPSHOT
 from ggfmt.formats.mysql.types import sql_type
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.declared import DeclaredDialect
-from ggfmt.formats.records.dialect import ABSENT, Meaning, Statement, non_null
+from ggfmt.formats.records.dialect import ABSENT, Meaning, Statement, none_if_null
 from ggfmt.formats.records.images import Columns
 from ggfmt.formats.records.problems import RecordError, decoded
 from ggfmt.formats.records.reader import dialect_input
@@ -125,7 +125,7 @@ class Maxwell(DeclaredDialect):
         return NESTED if isinstance(value, dict) and value and not is_avro_union(value) else super().shape_of(value)
 
     def changes(self, record: MaxwellRecord) -> Meaning:
-        if non_null(record.encrypted) is not None:
+        if none_if_null(record.encrypted) is not None:
             help = "configure Maxwell to write rows without `encrypt`"
             raise RecordError("GG305", "the record has no `data`: it is encrypted", help, self.table(record) or None)
         return super().changes(record)
@@ -139,7 +139,7 @@ class Maxwell(DeclaredDialect):
             return _MARKS[word]
         if word is None or not word.startswith(_STATEMENTS):
             return super().others(record, word)
-        definition = non_null(record.definition)
+        definition = none_if_null(record.definition)
         if definition is None:
             return [self._statement(record, word, f"ddl {word[:40]}")]
         described = self.described(bytes(definition), lambda: _described_table(record))
@@ -153,12 +153,12 @@ class Maxwell(DeclaredDialect):
             return Statement(word, (head._replace(table=f"{join_name(record.database)}.{EVERY}"),))
         if kind == "table-drop":
             return Statement(word, (head,))
-        sql = non_null(record.sql)
+        sql = none_if_null(record.sql)
         effects = effects_of(msgspec.json.decode(sql)) if sql is not None and bytes(sql)[:1] == b'"' else []
         if kind == "table-create":
             created = not effects if sql is None else any(effect.what is What.CREATE for effect in effects)
             return Statement(word, (head,) if created else ())
-        old = _defined(record, "old")[1] if non_null(record.old) is not None else ""
+        old = _defined(record, "old")[1] if none_if_null(record.old) is not None else ""
         if new and old and old != new:
             return Statement(word, (), (renamed(old, f"`{new}`"),))
         return statement(word, effects, in_database(record.database), head)

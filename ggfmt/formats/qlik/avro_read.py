@@ -32,6 +32,7 @@ from ggfmt.formats.avro.containers import CorruptContainerError, Truncated
 from ggfmt.formats.avro.programs import Program, UnsupportedSchemaError
 from ggfmt.formats.avro.schemas import DECODE_ERRORS, without_logical_types
 from ggfmt.formats.connect.values import decimal_text
+from ggfmt.formats.json.values import Text
 from ggfmt.formats.qlik import BIG_ENDIAN
 from ggfmt.formats.qlik import envelope as envelopes
 from ggfmt.formats.qlik.envelope import MAX_BYTES, AvroEnvelope, read_envelope, read_head
@@ -39,6 +40,7 @@ from ggfmt.formats.qlik.messages import AVRO, QlikAvroChange, QlikBody, QlikHead
 from ggfmt.formats.qlik.read import Qlik, QlikDiscovery
 from ggfmt.formats.records.decoding import WRONG_MEMBER, msgspec_reason
 from ggfmt.formats.records.dialect import Meaning
+from ggfmt.formats.records.images import TextImage
 from ggfmt.formats.records.problems import RecordError
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.roles import Grammar
@@ -127,10 +129,10 @@ def _column_texts(schema: Schema) -> Texts:
         return Texts(partial(unscaled_text, scale), frozenset({programs.BYTES}), programs.DECIMAL, scale)
     if kind == "float":
         return Texts(single_text, frozenset({programs.FLOAT}), programs.AS_TEXT)
-    return Texts(to_text, _AS_THEY_ARE)
+    return Texts(text_not_null, _AS_THEY_ARE)
 
 
-def to_text(value: Any) -> str:
+def text_not_null(value: Any) -> str:
     """A value of a primitive type as a text; ValueError for one of another type."""
     if isinstance(value, str):
         return value
@@ -445,7 +447,7 @@ class QlikAvro(Qlik):
     # Images
 
     def image(self, value: Any) -> Any:
-        return value if isinstance(value, dict) else None
+        return value if isinstance(value, TextImage) else None
 
     def width(self, image: Any) -> int:
         return len(image)
@@ -453,7 +455,7 @@ class QlikAvro(Qlik):
     def without(self, image: Any, names: frozenset[str], null: bool) -> Any:
         if image is None:
             return None
-        return {k: v for k, v in image.items() if k not in names or (null and v is not None)}
+        return TextImage({k: v for k, v in image.items() if k not in names or (null and v is not None)})
 
     # Messages
 
@@ -541,14 +543,14 @@ def _converted(value: dict[str, Any], kind: type[Any]) -> Any:
         raise RecordError("GG308", f"{WRONG_MEMBER}{msgspec_reason(str(error))}") from None
 
 
-def _texts(row: Any, columns: Mapping[str, Texts]) -> dict[str, str | None] | None:
+def _texts(row: Any, columns: Mapping[str, Texts]) -> TextImage | None:
     if row is None:
         return None
-    image: dict[str, str | None] = {}
+    image = TextImage()
     for name, texts in columns.items():
         value = row[name]
         try:
-            image[name] = value if value is None or texts.make is None else texts.make(value)
+            image[name] = value if value is None or texts.make is None else Text(texts.make(value))
         except (ValueError, TypeError, OverflowError):
             reason = "a value is out of the range of its type, or has a type that columns cannot have"
             raise RecordError("GG314", reason, field=name) from None

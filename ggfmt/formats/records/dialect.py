@@ -36,7 +36,7 @@ from ggfmt.formats.api.reading import Chunk
 from ggfmt.formats.json import dumps, shapes
 from ggfmt.formats.json.cut import WHITE
 from ggfmt.formats.json.values import raw_members
-from ggfmt.formats.records.images import Convert, ImageRules
+from ggfmt.formats.records.images import Convert, ImageRules, JsonImage, TextImage
 from ggfmt.formats.records.problems import RecordError
 from ggfmt.formats.records.scanned import Scanned
 from ggfmt.model.table import Catalog, TableDef
@@ -69,8 +69,7 @@ class Change(NamedTuple):
     op         one of `OP_TYPES`
     op_ts      a text in the format of messages, or microseconds since 1970; None if the record has no time
     position   a text; None if the record has no position
-    before, after  the images; None if the operation has no such image. An image has one of two forms: the bytes of a
-               JSON object; a dict from column name to text, None for NULL
+    before, after  the images; None if the operation has no such image
     tokens     texts by name
     record_schema  the definition in the record; None if the definition must come from elsewhere
     transaction  the id of the transaction; None if the record has none or the dialect has no `with_transactions`
@@ -81,8 +80,8 @@ class Change(NamedTuple):
     op: str
     op_ts: str | int | None
     position: str | None
-    before: Any
-    after: Any
+    before: JsonImage | TextImage | None
+    after: JsonImage | TextImage | None
     tokens: dict[str, str]
     record_schema: RecordSchema | None = None
     transaction: str | None = None
@@ -122,7 +121,7 @@ _NULL = Raw(b"null")
 ABSENT = Raw(b"")
 
 
-def non_null(value: Raw) -> Raw | None:
+def none_if_null(value: Raw) -> Raw | None:
     """Return a raw member, or None if the member is absent or null."""
     return None if value in (ABSENT, _NULL) else value
 
@@ -348,7 +347,7 @@ def _with_key(dialect: Dialect, change: Change) -> Change:
     return change._replace(before=before, after=after)
 
 
-def _completed(image: Any, key: Mapping[str, Raw]) -> Any:
+def _completed(image: JsonImage | TextImage | None, key: Mapping[str, Raw]) -> JsonImage | TextImage | None:
     """Return a JSON image with the columns of a key that it lacks, before all others."""
     if not key or not isinstance(image, (bytes, Raw)):
         return image

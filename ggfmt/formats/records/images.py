@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import pyarrow as pa
+from msgspec import Raw
 
 from ggfmt.arrow import compute as pc
 from ggfmt.columnar.images import fill_missing
@@ -14,6 +15,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.reading import Remark
 from ggfmt.formats.json import shapes
 from ggfmt.formats.json.shapes import ColumnShape
+from ggfmt.formats.json.values import Text, text_or_none
 from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import Kind, TableDef
@@ -22,6 +24,27 @@ from ggfmt.model.table import Kind, TableDef
 # convert. The callable may have an attribute `help`: it says what the user can do about these rows.
 Convert = Callable[[ImageColumn], tuple[ImageColumn, Sequence[int]]]
 Columns = tuple[ImageColumn, ...]
+
+
+class TextImage(dict[str, "Text | None"]):
+    """An image as texts: None for NULL, and no item for a missing column. From JSON values, `text_image` makes it."""
+
+    __slots__ = ()
+
+
+def text_image(values: Mapping[str, Raw | Text | None]) -> TextImage:
+    """Return an image. Of JSON values, null is NULL, and an absent member (`ABSENT`) is a missing column."""
+    image = TextImage()
+    for name, value in values.items():
+        if not isinstance(value, Raw):
+            image[name] = value
+        elif bytes(value):
+            image[name] = text_or_none(value)
+    return image
+
+
+JsonImage = bytes | Raw  # a JSON object, whose null is NULL and whose absent members are missing columns
+Images = tuple[JsonImage | TextImage | None, JsonImage | TextImage | None]  # before and after an operation
 
 
 def converting(kernel: Kernel) -> Convert:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from types import NoneType
 from typing import Any, BinaryIO
 
 import pyarrow as pa
+from msgspec import Raw
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
@@ -30,7 +32,7 @@ from ggfmt.formats.records import scanning
 from ggfmt.formats.records.batching import BatchingReader, HeldTable, Wrong
 from ggfmt.formats.records.dialect import Change, Dialect, Examination, RecordSchema, Statement, classify_records
 from ggfmt.formats.records.discovery import DialectDiscovery
-from ggfmt.formats.records.images import Columns, Convert
+from ggfmt.formats.records.images import Columns, Convert, JsonImage, TextImage
 from ggfmt.formats.records.problems import avro_json, contradictions, name_problem, unexplained_object
 from ggfmt.formats.records.roles import BOOLEAN, INTEGER, NULL, NUMBER, STRING, TRANSACTION, Grammar, names_of
 from ggfmt.formats.records.routing import DialectRouter
@@ -410,11 +412,13 @@ class DialectReader(BatchingReader[DialectTable], scanning.DialectScanning):
         )
         return self._batch(table, read, op_texts, texts(positions), key_update, ids, origin)
 
-    def _rows(self, table: DialectTable, images: Iterable[Any]) -> Rows:
+    def _rows(self, table: DialectTable, images: Iterable[JsonImage | TextImage | None]) -> Rows:
         """Return the decoder of the images of a table, which are all JSON, or all dicts."""
         first = next((image for image in images if image is not None), None)
         if table.rows is None:
-            kind = TextRows if first is None or isinstance(first, dict) else JsonRows
+            if not isinstance(first, (TextImage, bytes, Raw, NoneType)):
+                raise TypeError("an image is neither a JSON object nor made by `text_image`")
+            kind = TextRows if first is None or isinstance(first, TextImage) else JsonRows
             rows = kind(table.definition, given=table.definition.full_name in self.catalog.trusted)
             if first is None:  # there are only truncates: the form of images is still unknown
                 return rows

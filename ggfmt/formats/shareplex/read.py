@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import msgspec
 from msgspec import Raw
 
 from ggfmt.formats.json.values import raw_members
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.declared import DeclaredDialect, Images
+from ggfmt.formats.records.declared import DeclaredDialect
 from ggfmt.formats.records.dialect import ABSENT, Meaning, Statement
+from ggfmt.formats.records.images import Images
 from ggfmt.formats.records.problems import RecordError, decoded
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.statements import unclear
@@ -73,7 +74,7 @@ class SharePlex(DeclaredDialect):
         if op == "T":
             return ((None, None),)
         if op == "U" and before is not None and self.options.complete_after:
-            after = _overlaid(before, after, table)
+            after = _overlaid(cast(Raw, before), cast(Raw, after), table)
         return ((before, after),)
 
     def others(self, record: SharePlexRecord, word: str | None) -> Meaning:

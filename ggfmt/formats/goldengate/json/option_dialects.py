@@ -23,9 +23,10 @@ from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.reading import Metadata, MetadataDialect, check_operation_type, only_table
 from ggfmt.formats.goldengate.records import OP_WORDS
 from ggfmt.formats.json.files import is_json_row
-from ggfmt.formats.json.values import json_text, raw_members
+from ggfmt.formats.json.values import raw_members, token_text
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, non_null, without_empty_images
+from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, none_if_null, without_empty_images
+from ggfmt.formats.records.images import Images
 from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error, no_op
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.roles import Grammar
@@ -35,7 +36,6 @@ from ggfmt.model.table import name_of_fields
 
 _encode = msgspec.json.encode
 _Members = dict[str, Raw]
-_Images = tuple[Any, Any]
 _WORDS = {name: name for name in OP_TYPES} | OP_WORDS
 
 
@@ -63,7 +63,7 @@ class OptionDialect(MetadataDialect):
             check_operation_type(metadata_of(source), "messages")
         return Dialect.layout(head, whole, source)
 
-    def images(self, op: str, members: _Members) -> _Images:
+    def images(self, op: str, members: _Members) -> Images:
         """Return the before and after images of a record, each as the bytes of a JSON object, or None."""
         raise NotImplementedError
 
@@ -127,7 +127,7 @@ class OptionDialect(MetadataDialect):
             return self.metadata.single_tokens(record)
         tokens = self.metadata.raw(record, self.metadata.roles.tokens)
         members = {} if tokens is None else decoded(raw_members, tokens, "the tokens are not an object", table)
-        return {name: json_text(value) for name, value in members.items()}
+        return {name: token_text(value) for name, value in members.items()}
 
 
 class JsonRow(OptionDialect):
@@ -137,7 +137,7 @@ class JsonRow(OptionDialect):
     def sniff(members: dict[str, Any]) -> str | None:
         return "`table` and `op_type` next to its columns" if is_json_row(members) else None
 
-    def images(self, op: str, members: _Members) -> _Images:
+    def images(self, op: str, members: _Members) -> Images:
         columns = self.of_images(members)
         image = _encode(columns)
         if op == "D":
@@ -151,13 +151,13 @@ class JsonRow(OptionDialect):
 class JsonByOptions(OptionDialect):
     """Dialect of the operation model, with metadata or images that depend on options, which the user has to give."""
 
-    def images(self, op: str, members: _Members) -> _Images:
+    def images(self, op: str, members: _Members) -> Images:
         options: JsonOptions = self.options
         if options.flatten:
             before, after = (_with_prefix(members, prefix) for prefix in options.image_names)
             return without_empty_images(op, before, after)
         old, new = options.image_names
-        return without_empty_images(op, non_null(members.get(old, ABSENT)), non_null(members.get(new, ABSENT)))
+        return without_empty_images(op, none_if_null(members.get(old, ABSENT)), none_if_null(members.get(new, ABSENT)))
 
     def image_members(self) -> Grammar | None:
         options: JsonOptions = self.options

@@ -26,7 +26,7 @@ from ggfmt.formats.goldengate.json.option_dialects import READ_SIDE, by_options
 from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS
 from ggfmt.formats.json.files import JSON_ROW, is_json_row
 from ggfmt.formats.json.shapes import JSON_TYPES, SQL_TYPES, UNKNOWN
-from ggfmt.formats.json.values import decode, json_kind, json_name, json_text, raw_members
+from ggfmt.formats.json.values import decode, json_kind, json_name, raw_members, token_text
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import (
     Change,
@@ -34,7 +34,7 @@ from ggfmt.formats.records.dialect import (
     Meaning,
     RecordSchema,
     Statement,
-    non_null,
+    none_if_null,
     without_empty_images,
 )
 from ggfmt.formats.records.members import MemberDecoder
@@ -139,7 +139,7 @@ class OperationJson(Dialect):
         position = None if record.pos is None else str(record.pos)
         if self.catalog is None:
             self._learn_key(name, record)
-            before, after = non_null(record.before), non_null(record.after)
+            before, after = none_if_null(record.before), none_if_null(record.after)
             return (Change(name, record.op_type[0], record.op_ts, position, before, after, {}),)
         if self.catalog.provisional and self._contradicts(name, record, self.catalog):
             return UnknownTable.named("?")
@@ -160,7 +160,7 @@ class OperationJson(Dialect):
         if definition is None:
             return UnknownTable.named(name, here)
         op = record.op_type[0]
-        before, after = without_empty_images(op, non_null(record.before), non_null(record.after))
+        before, after = without_empty_images(op, none_if_null(record.before), none_if_null(record.after))
         tokens = self._tokens(record) if self.with_tokens else {}
         return (Change(name, op, record.op_ts, position, before, after, tokens),)
 
@@ -257,7 +257,7 @@ class OperationJson(Dialect):
         try:
             return _decode_tokens(record.tokens) or {}
         except msgspec.ValidationError:
-            return {name: json_text(value) for name, value in raw_members(record.tokens).items()}
+            return {name: token_text(value) for name, value in raw_members(record.tokens).items()}
 
     def _learn_key(self, name: str, record: OperationRecord) -> None:
         if name not in self.keys and record.primary_keys is not _NULL:
