@@ -92,13 +92,14 @@ class ArcionDialect(Dialect):
         self,
         table: str,
         op: str,
-        images: tuple[TextImage | None, TextImage | None],
+        images: tuple[Texts | None, Texts | None],
         cursor: str | None,
         counts: str | None,
         record_schema: RecordSchema | None,
     ) -> Change:
         micros, position, tokens = place_of(cursor, counts)
-        return Change(table, op, micros, position, *images, tokens if self.with_tokens else {}, record_schema)
+        before, after = (None if image is None else TextImage(image) for image in images)
+        return Change(table, op, micros, position, before, after, tokens if self.with_tokens else {}, record_schema)
 
     def positions(self, scanned: SourceBatch) -> pa.StringArray:
         log, position = scanned.values("log"), scanned.values("position")
@@ -121,8 +122,8 @@ def check_states(states: Collection[str | None], table: str) -> None:
         raise RecordError("GG308", f"`exists` of a column cannot be {word}", "legal values are 0, 1, 2 and 3", table)
 
 
-def images_of(op: str, old: Texts, new: Texts) -> tuple[TextImage | None, TextImage | None]:
+def images_of(op: str, old: Texts, new: Texts) -> tuple[Texts | None, Texts | None]:
     """The images of an operation from the values that it has. What contradicts its type is left for others to see."""
-    before = TextImage(old) if old or op == "D" else None
-    after = TextImage(new) if new or op != "D" else None
+    before = old if old or op == "D" else None
+    after = new if new or op != "D" else None
     return before, after

@@ -61,12 +61,8 @@ def _object(text: str | None, what: str) -> dict[str, str | None]:
     if text is None or not text.strip():
         return {}
     members = decoded(texts_or_none, text, f"`{what}` is not a string with a JSON object")
-    return {_mended(name): value for name, value in members.items()}
-
-
-def _mended(name: str) -> str:
-    joined = name.replace(" ", "")
-    return joined if joined in _KNOWN else name
+    joined = {name: name.replace(" ", "") for name in members}
+    return {joined[name] if joined[name] in _KNOWN else name: value for name, value in members.items()}
 
 
 def cursor_texts(micros: pa.Int64Array, positions: pa.StringArray, tokens: StringMapArray | None) -> pa.StringArray:

@@ -88,7 +88,7 @@ class Arcion(ArcionDialect):
     def changes(self, record: ArcionRecord) -> Meaning:
         nameless = record.tableName is None and record.opType is None and not none_if_null(record.payload)
         if nameless and self.options.table:
-            row = self._with_nulls(self._image(record.raw, "the record", self.options.table))
+            row = TextImage(self._with_nulls(self._image(record.raw, "the record", self.options.table)) or {})
             tokens = {"snapshot": "true"} if self.with_tokens else {}
             return (Change(self.options.table, "I", None, None, None, row, tokens),)
         table = self._table(record)
@@ -141,11 +141,11 @@ class Arcion(ArcionDialect):
         schema = namespace.schema if namespace.schema != self.options.schema_filler else None
         return join_name(namespace.catalog, schema, name.name)
 
-    def _image(self, image: Raw, name: str, table: str) -> TextImage | None:
+    def _image(self, image: Raw, name: str, table: str) -> Texts | None:
         if none_if_null(image) is None:
             return None
         try:
-            return TextImage(_texts(image))
+            return _texts(image)
         except (ValueError, RecursionError):
             pass
         members = decoded(decode, image, f"{name} is not an object with string values", table)
@@ -156,11 +156,11 @@ class Arcion(ArcionDialect):
         reason = f"{name} is not an object with string values"
         return decoded(lambda data: text_image(raw_members(data)), image, reason, table)
 
-    def _with_nulls(self, image: TextImage | None) -> TextImage | None:
+    def _with_nulls(self, image: Texts | None) -> Texts | None:
         null = self.options.null_literal
         if image is None or null not in image.values():
             return image
-        return TextImage({name: None if value == null else value for name, value in image.items()})
+        return {name: None if value == null else value for name, value in image.items()}
 
 
 def _column_with_nulls(column: ImageColumn, null: str) -> ImageColumn:

@@ -25,7 +25,6 @@ _OPS: Mapping[str, roles.Ops] = {
 }
 _CHANGE = "0"
 _SNAPSHOTS = ("true", "first", "last")  # the values of `snapshot` that are tokens
-_NO_SNAPSHOTS = (None, "false")
 
 _members = msgspec.json.Decoder(dict[str, Raw]).decode
 _field = msgspec.json.Decoder(PayloadField).decode
@@ -123,7 +122,9 @@ class Cdl(DeclaredDialect):
         return () if record.payload is None else (record.payload.message_version or "",)
 
     def grammar(self, record: CdlRecord) -> roles.Grammar | None:
-        return super().grammar(record) if self._snapshot(record) in (*_NO_SNAPSHOTS, *_SNAPSHOTS) else None
+        source = None if record.payload is None else record.payload.source
+        snapshot = None if source is None else member_text_or_none(source.snapshot, "snapshot")
+        return super().grammar(record) if snapshot in (None, "false", *_SNAPSHOTS) else None
 
     def others(self, record: CdlRecord, word: str | None) -> Meaning:
         kind = None if record.payload is None else record.payload.message_type
@@ -147,11 +148,6 @@ class Cdl(DeclaredDialect):
             if isinstance(op, roles.OpToken):
                 tokens[op.name] = op.text
         return tokens
-
-    @staticmethod
-    def _snapshot(record: CdlRecord) -> str | None:
-        source = None if record.payload is None else record.payload.source
-        return None if source is None else member_text_or_none(none_if_null(source.snapshot), "snapshot")
 
     def describe(self, record: CdlRecord, table: str) -> RecordSchema | None:
         assert record.payload is not None

@@ -118,7 +118,7 @@ def _column_texts(schema: Schema) -> Texts:
     plain = schema if isinstance(schema, dict) else {"type": schema}
     kind, logical, scale = plain.get("type"), plain.get("logicalType"), plain.get("scale", 0)
     if logical == "date" and kind == "int":
-        return Texts(date_text, _LONG, programs.DATE)
+        return Texts(lambda days: (_EPOCH + timedelta(days)).date().isoformat(), _LONG, programs.DATE)
     prefix, _, unit = str(logical).rpartition("-")
     micros = _MICROS.get(unit)
     if prefix == "time" and kind in ("int", "long") and micros:
@@ -151,10 +151,6 @@ def single_text(value: float) -> str:
     """The fewest digits that are this number of 32 bits."""
     text: str = pa.scalar(value, pa.float32()).cast(pa.string()).as_py()
     return NOT_FINITE_TEXTS.get(text, text)
-
-
-def date_text(value: int) -> str:
-    return (_EPOCH + timedelta(value)).date().isoformat()
 
 
 def time_text(unit: int, value: int) -> str:

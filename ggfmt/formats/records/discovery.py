@@ -14,7 +14,6 @@ from ggfmt.formats.json.shapes import (
     MIXED,
     NESTED,
     UNKNOWN,
-    ColumnShape,
     Encoding,
     Finding,
     KnownTable,
@@ -42,10 +41,6 @@ _TAKES = {
     MIXED: NULL | STRING | BOOLEAN | INTEGER | NUMBER,
     NESTED: ANY,
 }
-
-
-def _takes(shape: ColumnShape) -> int:
-    return _TAKES[shape if isinstance(shape, str) else MIXED]
 
 
 _MAX_SINGLE = 4  # up to so many images of a table, the order of the columns of each counts in the first pass too
@@ -127,7 +122,11 @@ class DialectDiscovery(DialectScanning, Discovery):
         else:
             definition = TableDef(name, tuple(Column(column, TEXT) for column in known.types))
             if self._dialect.scannable(definition):
-                self.scanner.bind(identity, definition, [_takes(shape) for shape in known.types.values()])
+                self.scanner.bind(
+                    identity,
+                    definition,
+                    [_TAKES[shape if isinstance(shape, str) else MIXED] for shape in known.types.values()],
+                )
 
     def _forget(self, name: str) -> None:
         self._decoders.pop(name, None)

@@ -418,7 +418,8 @@ class Scanning(ABC):
                 places = places_of(self.spans(chunk))
             for index in range(2 * (self.ordinal - first), len(places), 2):
                 yield self._odd(chunk, first, places[index], places[index + 1], None)
-        self._pause = self._pause or pause_after(odd, self.ordinal - first)
+        is_costly = odd > _FEW and odd * _MANY > self.ordinal - first
+        self._pause = self._pause or _PAUSE * is_costly
 
     def _odd(self, chunk: Chunk, first: int, start: int, end: int, identity: bytes | None) -> OddRecord:
         record, meaning = self.examined_at(chunk, start, end)
@@ -458,11 +459,6 @@ def _without_tokens(members: Sequence[Member]) -> tuple[Member, ...]:
 _FEW = 16  # up to so many odd records of a chunk do not pause the scanner
 _MANY = 4  # if more than one of so many records is odd, it is faster to decode whole chunks
 _PAUSE = 16  # length of a pause of the scanner, in chunks
-
-
-def pause_after(odd: int, records: int) -> int:
-    """Return for how many chunks to pause the scanner after a chunk with so many odd ones among its records."""
-    return _PAUSE if odd > _FEW and odd * _MANY > records else 0
 
 
 def places_of(spans: Sequence[tuple[int, int]]) -> array[int]:

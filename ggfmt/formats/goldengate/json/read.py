@@ -138,7 +138,9 @@ class OperationJson(Dialect):
             return self._other_meaning(members, b"{}")
         position = None if record.pos is None else str(record.pos)
         if self.catalog is None:
-            self._learn_key(name, record)
+            keys = () if record.primary_keys is _NULL or name in self.keys else named_keys(record.primary_keys)
+            if keys:
+                self.keys[name] = keys
             before, after = none_if_null(record.before), none_if_null(record.after)
             return (Change(name, record.op_type[0], record.op_ts, position, before, after, {}),)
         if self.catalog.provisional and self._contradicts(name, record, self.catalog):
@@ -258,12 +260,6 @@ class OperationJson(Dialect):
             return _decode_tokens(record.tokens) or {}
         except msgspec.ValidationError:
             return {name: token_text(value) for name, value in raw_members(record.tokens).items()}
-
-    def _learn_key(self, name: str, record: OperationRecord) -> None:
-        if name not in self.keys and record.primary_keys is not _NULL:
-            keys = named_keys(record.primary_keys)
-            if keys:
-                self.keys[name] = keys
 
     # The scanner
 
