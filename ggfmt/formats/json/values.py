@@ -117,12 +117,12 @@ def text_or_none(value: msgspec.Raw) -> Text | None:
 
 
 def texts_or_none(members: msgspec.Raw | str) -> dict[str, Text | None]:
-    """Return the members of a JSON object as texts, None for null; ValueError if it is no object."""
+    """Return the members of a JSON object as texts, None for null. Raises: ValueError if it is no object."""
     return {name: text_or_none(value) for name, value in raw_members(members).items()}
 
 
 def scalar_or_none(value: msgspec.Raw, name: str) -> Text | None:
-    """Return the value of a member as `text_or_none` does; NestedValueError if it is an object or array."""
+    """Return the value of a member as `text_or_none` does. Raises: NestedValueError if it is an object or array."""
     if bytes(value)[:1] in (b"{", b"["):
         raise NestedValueError(f"`{name}` is {json_kind(bytes(value))} and not a string")
     return text_or_none(value)
