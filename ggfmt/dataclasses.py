@@ -45,13 +45,15 @@ if not TYPE_CHECKING:
         return (lambda cls: make(cls, **options)) if cls is None else make(cls, **options)
 
 
-def _make(cls: Any, *, frozen: bool = False, eq: bool = True, repr: bool = True, kw_only: bool = False) -> Any:
+def _make(
+    cls: Any, *, frozen: bool = False, init: bool = True, eq: bool = True, repr: bool = True, kw_only: bool = False
+) -> Any:
     own = frozenset(vars(cls))
     if cls.__doc__ is None:
         cls.__doc__ = cls.__name__  # Python would make one of the signature
     _set_fields(cls, kw_only)
     cls.__dataclass_params__ = SimpleNamespace(frozen=frozen)  # a class that Python makes of this one looks there
-    if "__init__" not in own:
+    if init and "__init__" not in own:
         _set_init(cls, frozen)
     if repr and "__repr__" not in own:
         _set_repr(cls)

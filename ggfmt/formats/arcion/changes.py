@@ -12,8 +12,10 @@ from msgspec import Raw
 from ggfmt.arrow import compute as pc
 from ggfmt.columnar.images import and_present, with_nulls
 from ggfmt.formats.arcion.cursor import place_of
+from ggfmt.formats.json.values import Text
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, RecordSchema
+from ggfmt.formats.records.images import TextImage
 from ggfmt.formats.records.problems import MAX_SHOWN, RecordError, missing_member_error, no_op
 from ggfmt.formats.records.scanner import SourceBatch
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
@@ -24,7 +26,7 @@ STATES = frozenset("0123")
 CURSOR_IN_TEXT, COUNTS_IN_TEXT = "cursor in text", "counts in text"
 NEW, OLD = frozenset("13"), frozenset("23")
 
-Texts = Mapping[str, str | None]
+Texts = Mapping[str, Text | None]
 
 # Written: images with values of all columns, NULL for a missing one, and states that say which image has a value.
 
@@ -96,7 +98,8 @@ class ArcionDialect(Dialect):
         record_schema: RecordSchema | None,
     ) -> Change:
         micros, position, tokens = place_of(cursor, counts)
-        return Change(table, op, micros, position, *images, tokens if self.with_tokens else {}, record_schema)
+        before, after = (None if image is None else TextImage(image) for image in images)
+        return Change(table, op, micros, position, before, after, tokens if self.with_tokens else {}, record_schema)
 
     def positions(self, scanned: SourceBatch) -> pa.StringArray:
         log, position = scanned.values("log"), scanned.values("position")

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import PurePosixPath
-from typing import Annotated, BinaryIO, NamedTuple
+from typing import Annotated, BinaryIO, NamedTuple, cast
 from urllib.parse import unquote
 
 from ggfmt import kernels
@@ -46,10 +46,11 @@ from ggfmt.formats.arcion.changes import (
     images_of,
 )
 from ggfmt.formats.json.cut import BOM
-from ggfmt.formats.json.values import invalid_utf8
+from ggfmt.formats.json.values import Text, invalid_utf8
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import Change, Meaning
 from ggfmt.formats.records.discovery import DialectDiscovery
+from ggfmt.formats.records.images import TextImage
 from ggfmt.formats.records.problems import RecordError
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.scanner import NOT_NAMED, is_plain, places_of
@@ -204,7 +205,7 @@ def _spans(data: bytes, layout: CsvLayout, more: bool, place: int = 0) -> tuple[
     return spans, cut
 
 
-def fields_of(record: str, layout: CsvLayout, null: str | None) -> list[str | None] | None:
+def fields_of(record: str, layout: CsvLayout, null: str | None) -> list[Text | None] | None:
     """The fields of a record, None for one that is nothing or `null` without quotes, and NULL can be there; None if one
     does not end with its closing quote."""
     fields = _field(layout.delimiter.decode(), layout.quote, layout.backslash).findall(record)
@@ -214,7 +215,8 @@ def fields_of(record: str, layout: CsvLayout, null: str | None) -> list[str | No
     if len("".join(chain.from_iterable(fields))) + quoted != len(record):
         return None
     nulls = () if null is None else ("", null)
-    return [(_plain(body, layout) if quote else None if plain in nulls else plain) for quote, body, plain, _ in fields]
+    texts = [(_plain(body, layout) if quote else None if plain in nulls else plain) for quote, body, plain, _ in fields]
+    return cast("list[Text | None]", texts)
 
 
 def _plain(body: str, layout: CsvLayout) -> str:
@@ -292,10 +294,11 @@ class ArcionCsv(ArcionDialect):
         record_schema = self.describe(table, names)
         if self.options.mode == SNAPSHOT:
             tokens = {"snapshot": "true"} if self.with_tokens else {}
-            return (Change(table, "I", None, None, None, dict(zip(names, values, strict=True)), tokens, record_schema),)
-        *fields, op, cursor, counts = values
+            row = TextImage(zip(names, values, strict=True))
+            return (Change(table, "I", None, None, None, row, tokens, record_schema),)
+        *fields, word, cursor, counts = values
         states = fields[2::3]
-        op = check_op(op, table)
+        op = check_op(word, table)
         check_states(set(states), table)
         self._states = {name: int(state or 0) for name, state in zip(names, states, strict=True)}
         new = {name: value for name, value, state in zip(names, fields[::3], states, strict=True) if state in NEW}
@@ -360,7 +363,7 @@ class ArcionCsv(ArcionDialect):
             table = self._tables[file] = self._table(file)
         return table, layout.names or keys_of(table, self.options.columns) or None
 
-    def _values(self, record: Row, table: str) -> list[str | None]:
+    def _values(self, record: Row, table: str) -> list[Text | None]:
         fields = fields_of(record.text, record.layout, self.options.null_literal)
         if fields is None:
             help = "correct the file, or `quote` and `escape` with `--input-option`"

@@ -20,7 +20,7 @@ from ggfmt.columnar.metadata import token_texts
 from ggfmt.columnar.pieces import Conditional, Piece, join
 from ggfmt.columnar.timestamps import floor_millis
 from ggfmt.formats.api.losses import INTEGER
-from ggfmt.formats.json.values import json_texts
+from ggfmt.formats.json.values import texts_or_none
 from ggfmt.formats.records.problems import RecordError, decoded
 from ggfmt.lazy import lazy_regex
 
@@ -61,13 +61,9 @@ def place_of(cursor: str | None, counts: str | None) -> tuple[int | None, str | 
 def _object(text: str | None, what: str) -> dict[str, str | None]:
     if text is None or not text.strip():
         return {}
-    members = decoded(json_texts, text, f"`{what}` is not a string with a JSON object")
-    return {_mended(name): value for name, value in members.items()}
-
-
-def _mended(name: str) -> str:
-    joined = name.replace(" ", "")
-    return joined if joined in _KNOWN else name
+    members = decoded(texts_or_none, text, f"`{what}` is not a string with a JSON object")
+    joined = {name: name.replace(" ", "") for name in members}
+    return {joined[name] if joined[name] in _KNOWN else name: value for name, value in members.items()}
 
 
 def cursor_texts(micros: pa.Int64Array, positions: pa.StringArray, tokens: StringMapArray | None) -> pa.StringArray:

@@ -31,9 +31,10 @@ from ggfmt.formats.arcion.changes import (
     images_of,
 )
 from ggfmt.formats.json.files import AVRO_JSON
-from ggfmt.formats.json.values import decode, is_avro_union, json_texts, raw_text
+from ggfmt.formats.json.values import Text, decode, is_avro_union, raw_members, scalar_or_none
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.dialect import ABSENT, Change, Meaning, non_null
+from ggfmt.formats.records.dialect import ABSENT, Change, Meaning, none_if_null
+from ggfmt.formats.records.images import TextImage, text_image
 from ggfmt.formats.records.members import KeepingDecoder
 from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error
 from ggfmt.formats.records.reader import dialect_input
@@ -41,7 +42,7 @@ from ggfmt.formats.records.scanner import NOT_NAMED, SourceBatch
 from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import TableDef, join_name
 
-_texts = msgspec.json.Decoder(dict[str, str | None]).decode
+_texts = msgspec.json.Decoder(dict[str, Text | None]).decode
 _NULL = pa.scalar(None, pa.string())
 
 
@@ -85,8 +86,9 @@ class Arcion(ArcionDialect):
         return None
 
     def changes(self, record: ArcionRecord) -> Meaning:
-        if record.tableName is None and record.opType is None and self.options.table and not non_null(record.payload):
-            row = self._with_nulls(self._image(record.raw, "the record", self.options.table))
+        nameless = record.tableName is None and record.opType is None and not none_if_null(record.payload)
+        if nameless and self.options.table:
+            row = TextImage(self._with_nulls(self._image(record.raw, "the record", self.options.table)) or {})
             tokens = {"snapshot": "true"} if self.with_tokens else {}
             return (Change(self.options.table, "I", None, None, None, row, tokens),)
         table = self._table(record)
@@ -130,7 +132,7 @@ class Arcion(ArcionDialect):
         name = record.tableName
         if name is None:
             help = "if the record is a row of a snapshot, set `table` with `--input-option`"
-            if non_null(record.payload) is not None:
+            if none_if_null(record.payload) is not None:
                 help = "if the record is Arcion's Debezium-like JSON, use `--input-format debezium_json`"
             raise missing_member_error("tableName", help)
         if not name.name:
@@ -140,7 +142,7 @@ class Arcion(ArcionDialect):
         return join_name(namespace.catalog, schema, name.name)
 
     def _image(self, image: Raw, name: str, table: str) -> Texts | None:
-        if non_null(image) is None:
+        if none_if_null(image) is None:
             return None
         try:
             return _texts(image)
@@ -151,7 +153,8 @@ class Arcion(ArcionDialect):
             raise RecordError(
                 "GG321", f"the record is {AVRO_JSON.what}, which ggfmt does not read", AVRO_JSON.help, table
             )
-        return decoded(json_texts, image, f"{name} is not an object with string values", table)
+        reason = f"{name} is not an object with string values"
+        return decoded(lambda data: text_image(raw_members(data)), image, reason, table)
 
     def _with_nulls(self, image: Texts | None) -> Texts | None:
         null = self.options.null_literal
@@ -189,7 +192,7 @@ def _text(name: str, value: Raw) -> str | None:
     data = bytes(value)
     if not data:
         return None
-    return str(data, "utf-8") if _is_object(value) else raw_text(value, name)
+    return str(data, "utf-8") if _is_object(value) else scalar_or_none(value, name)
 
 
 def _is_object(value: Raw) -> bool:

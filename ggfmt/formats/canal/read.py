@@ -17,8 +17,9 @@ from ggfmt.formats.canal import DELETE_IN_OLD
 from ggfmt.formats.json.values import json_name, raw_members
 from ggfmt.formats.mysql.types import sql_type
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.declared import DeclaredDialect, Images
-from ggfmt.formats.records.dialect import ABSENT, Change, Meaning, RecordSchema, converting, non_null
+from ggfmt.formats.records.declared import DeclaredDialect
+from ggfmt.formats.records.dialect import ABSENT, Change, Meaning, RecordSchema, none_if_null
+from ggfmt.formats.records.images import Images, converting
 from ggfmt.formats.records.problems import RecordError, decoded, missing_member_error
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.scanner import SourceBatch
@@ -26,6 +27,7 @@ from ggfmt.formats.records.statements import Effect, What, effects_of, in_databa
 from ggfmt.model.change import PASSING, without_empty
 from ggfmt.model.table import Column, Kind, TableDef, join_name
 
+_ROW = "row"  # the token with the number of an operation in its message
 _OPS: roles.Ops = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "INIT": roles.OpToken("I", "snapshot", "true", rank=2)}
 
 
@@ -67,7 +69,6 @@ class CanalRecord(msgspec.Struct, gc=False):
 class Canal(DeclaredDialect):
     record = CanalRecord
     scalars_only = True
-    row_token = "row"
     more_ops = ", and types of DDL statements"
     overlay = True
     ordered = False
@@ -87,6 +88,16 @@ class Canal(DeclaredDialect):
             return "watermark"
         return self.others(record, record.type) if record.isDdl else super().changes(record)
 
+    def operations(self, record: CanalRecord, op: str | roles.OpToken) -> list[Change]:
+        changes = super().operations(record, op)
+        if len(changes) > 1 and self.with_tokens:
+            changes = [one._replace(tokens={**one.tokens, _ROW: str(row)}) for row, one in enumerate(changes)]
+        return changes
+
+    def grammar(self, record: CanalRecord) -> roles.Grammar | None:
+        grammar = super().grammar(record)
+        return grammar and grammar._replace(row_token=_ROW)
+
     def change(self, record: CanalRecord, *args: Any, **options: Any) -> Change:
         made = super().change(record, *args, **options)
         return made._replace(origin=PASSING) if self.with_transactions and not record.gtid else made
@@ -100,7 +111,7 @@ class Canal(DeclaredDialect):
             _refuse_part_of_row(record.tidb, table)
         data, old = record.data, record.old
         if op == "D" and self.options.delete_rows == DELETE_IN_OLD and data is None:
-            data = [row for row in old or () if non_null(row) is not None]
+            data = [row for row in old or () if none_if_null(row) is not None]
         if not data:
             if op == "D" and old:
                 help = "if DTS wrote the message before 2022-03-20, set `deleteRows=old` with `--input-option`"
@@ -110,7 +121,7 @@ class Canal(DeclaredDialect):
             return [(row, None) if op == "D" else (None, row) for row in data]
         if len(old) != len(data):
             raise RecordError("GG308", f"`data` has {len(data)} rows and `old` has {len(old)}", None, table)
-        return [(non_null(before), after) for before, after in zip(old, data, strict=True)]
+        return [(none_if_null(before), after) for before, after in zip(old, data, strict=True)]
 
     def others(self, record: CanalRecord, word: str | None) -> Meaning:
         if word is None:
@@ -131,7 +142,7 @@ class Canal(DeclaredDialect):
         return [statement(counted, effects, in_database(record.database), self.change(record, "T", name))]
 
     def describe(self, record: CanalRecord, table: str) -> RecordSchema | None:
-        types_text = non_null(record.mysqlType)
+        types_text = none_if_null(record.mysqlType)
         keys = record.pkNames or ()
         if types_text is None:
             if keys:
@@ -164,7 +175,7 @@ def _definition(table: str, types: Mapping[str, str], record: CanalRecord, keys:
 
 def _first_row(record: CanalRecord) -> Iterable[str]:
     for row in (*(record.data or ()), *(record.old or ())):
-        if non_null(row) is not None:
+        if none_if_null(row) is not None:
             try:
                 return raw_members(row)
             except (ValueError, RecursionError):  # that it is no object is found when it is decoded

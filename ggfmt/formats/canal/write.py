@@ -140,13 +140,9 @@ def _listed(objects: list[Piece], there: pa.BooleanArray, groups: list[int] | No
     return [Conditional(first, ["[", Repeated(lists, [lists.values], ","), "]"], ["null"])]
 
 
-def _latin_1(text: str) -> str:
-    return base64.b64decode(text, validate=True).decode("latin-1")
-
-
 _NOTHING = pa.scalar(None, pa.string())
 _VALUES = {
-    Kind.BINARY: json_texts(by_value(_latin_1)),
+    Kind.BINARY: json_texts(by_value(lambda text: base64.b64decode(text, validate=True).decode("latin-1"))),
     Kind.BOOLEAN: json_texts(by_value({"false": "0", "true": "1"}.get)),  # as MySQL has them
 }
 

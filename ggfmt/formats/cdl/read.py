@@ -12,8 +12,9 @@ from msgspec import Raw
 from ggfmt.dataclasses import dataclass
 from ggfmt.formats.cdl.types import PayloadField, column_of
 from ggfmt.formats.records import problems, roles
-from ggfmt.formats.records.declared import DeclaredDialect, text_of
-from ggfmt.formats.records.dialect import ABSENT, Convert, Meaning, RecordSchema, non_null
+from ggfmt.formats.records.declared import DeclaredDialect, member_text_or_none
+from ggfmt.formats.records.dialect import ABSENT, Meaning, RecordSchema, none_if_null
+from ggfmt.formats.records.images import Convert
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.model.table import Column, TableDef, join_name
 
@@ -24,7 +25,6 @@ _OPS: Mapping[str, roles.Ops] = {
 }
 _CHANGE = "0"
 _SNAPSHOTS = ("true", "first", "last")  # the values of `snapshot` that are tokens
-_NO_SNAPSHOTS = (None, "false")
 
 _members = msgspec.json.Decoder(dict[str, Raw]).decode
 _field = msgspec.json.Decoder(PayloadField).decode
@@ -122,7 +122,9 @@ class Cdl(DeclaredDialect):
         return () if record.payload is None else (record.payload.message_version or "",)
 
     def grammar(self, record: CdlRecord) -> roles.Grammar | None:
-        return super().grammar(record) if self._snapshot(record) in (*_NO_SNAPSHOTS, *_SNAPSHOTS) else None
+        source = None if record.payload is None else record.payload.source
+        snapshot = None if source is None else member_text_or_none(source.snapshot, "snapshot")
+        return super().grammar(record) if snapshot in (None, "false", *_SNAPSHOTS) else None
 
     def others(self, record: CdlRecord, word: str | None) -> Meaning:
         kind = None if record.payload is None else record.payload.message_type
@@ -147,15 +149,10 @@ class Cdl(DeclaredDialect):
                 tokens[op.name] = op.text
         return tokens
 
-    @staticmethod
-    def _snapshot(record: CdlRecord) -> str | None:
-        source = None if record.payload is None else record.payload.source
-        return None if source is None else text_of(non_null(source.snapshot), "snapshot")
-
     def describe(self, record: CdlRecord, table: str) -> RecordSchema | None:
         assert record.payload is not None
-        unique = non_null(record.payload.unique)
-        data = b"" if non_null(record.schema) is None else bytes(record.schema)
+        unique = none_if_null(record.payload.unique)
+        data = b"" if none_if_null(record.schema) is None else bytes(record.schema)
         schema = _parsed(data, record.payload.message_version) if data else _NO_SCHEMA
         columns, keys = schema.columns, schema.keys
         if not keys and unique is not None:

@@ -9,8 +9,8 @@ import msgspec
 from ggfmt.columnar.json_text import Values, json_booleans, json_numbers
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.connect.values import millis, read_as, whole, within
-from ggfmt.formats.records.dialect import Convert, converting
 from ggfmt.formats.records.formatter import quoted
+from ggfmt.formats.records.images import Convert, converting
 from ggfmt.model.table import Column, Kind, SqlType
 
 DECIMAL, STAMP = "com.xxx.cdc.data.Decimal", "com.xxx.cdc.data.timestamp"

@@ -18,7 +18,7 @@ from ggfmt.formats.debezium.envelope import FIXED
 from ggfmt.formats.debezium.source import SourceBlock
 from ggfmt.formats.json.files import CLOUD_EVENT
 from ggfmt.formats.json.values import raw_members
-from ggfmt.formats.records.dialect import ABSENT, non_null
+from ggfmt.formats.records.dialect import ABSENT, none_if_null
 from ggfmt.formats.records.problems import RecordError, decoded, missing_member_error
 
 VERSION = "specversion"
@@ -41,7 +41,7 @@ def message_of(members: Mapping[str, Raw]) -> bytes:
     """
     if not bytes(members.get("type", ABSENT)).startswith(f'"{_TYPE}'.encode()):
         raise RecordError("GG305", f"the record is {CLOUD_EVENT.what}, which ggfmt does not read", CLOUD_EVENT.help)
-    data = non_null(members.get("data", ABSENT))
+    data = none_if_null(members.get("data", ABSENT))
     if data is None or not bytes(data).startswith(b"{"):
         help = "configure the converter with `serializer.type=json` and `data.serializer.type=json`"
         raise RecordError("GG305", "the `data` of the event is not JSON, but Avro or other bytes", help)
@@ -54,7 +54,8 @@ def message_of(members: Mapping[str, Raw]) -> bytes:
     op = images.get("op", own.pop("op", None))
     if op is None:
         raise missing_member_error(f"{_PREFIX}op", _NO_ATTRIBUTES, what="the event")
-    transaction = {member: own.pop(name) for name, member in _OF_TRANSACTION.items() if non_null(own.get(name, ABSENT))}
+    there = [name for name in _OF_TRANSACTION if none_if_null(own.get(name, ABSENT))]
+    transaction = {_OF_TRANSACTION[name]: own.pop(name) for name in there}
     source = {_ATTRIBUTES.get(name, name): value for name, value in own.items()}
     envelope = {"source": source, "op": op, "transaction": transaction or None, **images}
     return msgspec.json.encode(envelope if schema is None else {"schema": schema, "payload": envelope})

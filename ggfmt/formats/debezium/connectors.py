@@ -19,7 +19,7 @@ from msgspec import Raw
 from ggfmt.dataclasses import dataclass, field
 from ggfmt.formats.connect.schemas import SchemaField
 from ggfmt.formats.json.values import raw_members
-from ggfmt.formats.records.dialect import ABSENT, non_null
+from ggfmt.formats.records.dialect import ABSENT, none_if_null
 from ggfmt.formats.records.problems import RecordError
 
 ALWAYS, IF_ANY = "always", "if any"  # an image has cells always, or if one of its values is a cell
@@ -110,14 +110,14 @@ def without_cells(image: Raw, rules: Connector, table: str) -> Raw:
     except (ValueError, RecursionError):
         return image  # the reader of images reports it
     for name in rules.range_ends:
-        if non_null(members.pop(name, ABSENT)) is not None:
+        if none_if_null(members.pop(name, ABSENT)) is not None:
             reason = f"the record deletes a range of rows: `{name}` has a value, and ggfmt reads deletes of single rows"
             raise RecordError("GG304", reason, "apply this delete to the target yourself", table)
     if rules.cells == IF_ANY and not any(_SET in bytes(value) for value in members.values() if _is_object(value)):
         return image
     row = {}
     for name, value in members.items():
-        cell = _value_in(value, name, table) if _is_object(value) else non_null(value)
+        cell = _value_in(value, name, table) if _is_object(value) else none_if_null(value)
         if cell is not None:
             row[name] = cell
     return Raw(msgspec.json.encode(row))
@@ -132,7 +132,7 @@ def _value_in(data: Raw, column: str, table: str) -> Raw | None:
         cell = _cell(data)
     except (ValueError, RecursionError):
         cell = None
-    if cell is None or (not cell.set and non_null(cell.value) is not None):
+    if cell is None or (not cell.set and none_if_null(cell.value) is not None):
         reason = "a column is an object, but not a cell with a `value`"
         raise RecordError("GG308", reason, "read records as the connector wrote them", table, column)
     return cell.value if cell.set else None

@@ -14,7 +14,9 @@ import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.dataclasses import dataclass, replace
+from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.connect.schemas import SchemaField, decode_schema, name_of
 from ggfmt.formats.debezium import INSERT, KEYS, REFUSE, TEXT, DebeziumOptions, cloud_events
@@ -30,14 +32,14 @@ from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import (
     ABSENT,
     Change,
-    Convert,
     Dialect,
     Meaning,
     RecordSchema,
     Statement,
-    non_null,
+    none_if_null,
     without_empty_images,
 )
+from ggfmt.formats.records.images import Columns, Convert
 from ggfmt.formats.records.members import KeepingDecoder
 from ggfmt.formats.records.problems import RecordError, decoded
 from ggfmt.formats.records.reader import dialect_input
@@ -90,7 +92,11 @@ class DebeziumRecord(Envelope, gc=False, rename={"raw": "\x7fraw"}):
         return self.payload is not ABSENT and self.schema is not ABSENT and self.op is ABSENT
 
 
+# VariableScaleDecimal, geometries and points
+_STRUCTS = frozenset({("scale", "value"), ("srid", "wkb"), ("srid", "wkb", "x", "y")})
 _TYPES = {"a number": "int64", "a boolean": "boolean"}  # of the columns in keys without a schema
+
+Images = tuple[Raw | None, Raw | None]
 
 _TRANSACTION = {b'"BEGIN"': "transaction begin", b'"END"': "transaction end"}
 _NOTIFICATION = {"id", "aggregate_type", "type"}
@@ -190,13 +196,10 @@ class Debezium(Dialect):
     record = DebeziumRecord
     scanned = True
     keeps_json = frozenset({Kind.STRING, Kind.DECIMAL})
-    # VariableScaleDecimal, geometries and points
-    structs = frozenset({("scale", "value"), ("srid", "wkb"), ("srid", "wkb", "x", "y")})
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
         self.options = cast(DebeziumOptions, source.options or DebeziumOptions())
-        self.keys_only = self.options.before_image == KEYS
         self.decoder, self._payloads = (
             KeepingDecoder(DebeziumRecord, lambda record: bool(record.is_envelope or record.is_payload))
             for _ in range(2)
@@ -206,6 +209,7 @@ class Debezium(Dialect):
         self._schemas: dict[bytes, Schema] = {}
         self._latest: tuple[Raw, Schema] = (ABSENT, _NO_SCHEMA)
         self._names: dict[tuple[str | None, ...], str] = {}
+        self._flat_tables: set[str] = set()  # those with a definition from the user whose records are their rows
 
     @classmethod
     def caution(cls, options: DebeziumOptions | None) -> str:
@@ -257,7 +261,7 @@ class Debezium(Dialect):
         schema = _NO_SCHEMA
         self._payload = None
         if record.is_payload:
-            payload = non_null(record.payload)
+            payload = none_if_null(record.payload)
             if payload is None:
                 return "tombstone"
             schema = self._schema(record.schema)
@@ -272,13 +276,27 @@ class Debezium(Dialect):
         names = self.decoder.passed_over(record)
         return names if self._payload is None else (*names, *self._payloads.passed_over(self._payload))
 
+    # Images
+
+    def meaningful_columns(
+        self, table: TableDef, before: Columns, rows: pa.BooleanArray
+    ) -> tuple[Columns, Mapping[int, Diagnostic]]:
+        return keys_alone(table, before, rows) if self.options.before_image == KEYS else (before, {})
+
+    @classmethod
+    def takes_objects(cls, members: tuple[str, ...]) -> bool:
+        return members in _STRUCTS
+
+    def refuses_objects(self, table: str, described: bool) -> bool:
+        return not described and table in self._flat_tables
+
     # The scanner
 
     def grammar(self, record: DebeziumRecord) -> roles.Grammar | None:
         inner = record if self._payload is None else self._payload
         of_message = self.decoder.learned()
         of_envelope = self._payloads.learned() if record.is_payload else of_message
-        block = non_null(inner.source)
+        block = none_if_null(inner.source)
         if block is None or not inner.is_envelope or not sources.is_scannable(block):
             return None
         source = sources.decode(block)
@@ -307,15 +325,9 @@ class Debezium(Dialect):
     # Changes
 
     def _change(self, record: DebeziumRecord, schema: Schema) -> Meaning:
-        block = non_null(record.source)
-        try:
-            source = sources.NO_SOURCE if block is None else sources.decode(block)
-        except ValueError as error:
-            what, _, place = str(error).partition(" - at ")
-            member = place.strip("`").replace("$", "source") or "source"
-            raise RecordError("GG308", f"`{member}` is invalid: {what[:1].lower()}{what[1:]}") from None
+        block, code = none_if_null(record.source), bytes(record.op)
+        source = sources.NO_SOURCE if block is None else _source(block)
         rules = connector_of(source.connector, source.origin)
-        code = bytes(record.op)
         op = _TYPES_OF_OPS.get(code) or rules.ops.get(code)
         if op is None:
             if code == _MESSAGE:
@@ -323,48 +335,69 @@ class Debezium(Dialect):
             word = code.decode() if len(code) <= 40 else "a long value"
             raise RecordError("GG304", f"`op` cannot be {word}", "legal values are `c`, `r`, `u`, `d`, `t` and `m`")
         # Arcion's JSON has an empty object for a missing image.
-        before, after = without_empty_images(op, non_null(record.before), non_null(record.after))
-        if source.collection and any(image is not None and bytes(image)[:1] == b'"' for image in (before, after)):
+        images = without_empty_images(op, none_if_null(record.before), none_if_null(record.after))
+        if source.collection and any(image is not None and bytes(image)[:1] == b'"' for image in images):
             raise RecordError("GG308", f"the record is {MONGODB.what}, which ggfmt does not read", MONGODB.help)
+        table = self._table(source)
+        images = self._known_images(images, op, source, rules, table)
+        if source.primary_keys:
+            self.add_key(table, source.primary_keys)
+        transaction = none_if_null(record.transaction)
+        tokens = self._tokens(source, block, transaction, code) if self.with_tokens else {}
+        of_rows: tuple[str | None, str | None] = None, None
+        if self.with_transactions:
+            members = {} if block is None else raw_members(block)
+            of_rows = self._of_rows(table, members, ABSENT if transaction is None else sources.id_in(transaction))
+        record_schema = self._describe(table, schema, rules)
+        op_ts, position = sources.op_micros(source), sources.position(source)
+        return [Change(table, op, op_ts, position, *images, tokens, record_schema, *of_rows)]
+
+    def _table(self, source: sources.SourceBlock) -> str:
         named = tuple(getattr(source, name) for name in sources.NAMES)
         table = self._names.get(named)
         if table is None:
             table = self._names[named] = sources.table_name(source, self.options)
+        return table
+
+    def _known_images(
+        self, images: Images, op: str, source: sources.SourceBlock, rules: Connector, table: str
+    ) -> Images:
+        """Return the images without cells; that before a delete may be in the key of the message.
+
+        Raises: RecordError if a delete has no image before it.
+        """
+        before, after = images
         if rules.cells is not None:
-            before, after = (image and without_cells(image, rules, table) for image in (before, after))
+            before, after = (image and without_cells(image, rules, table) for image in images)
             if op == "D" and before is None and rules.key_in_after:
                 before, after = after, None
-        if op == "D" and before is None and self.message_key is not None:
+        if op != "D" or before is not None:
+            return before, after
+        if self.message_key is not None:
             key = self.key_columns() or key_of_list(self.message_key, source.primary_keys or ())
             before = Raw(msgspec.json.encode(key)) if key else None
-        if op == "D" and before is None:
+        if before is None:
             raise RecordError("GG307", "a delete has no before image", rules.lacking, table)
-        if source.primary_keys:
-            self.add_key(table, source.primary_keys)
-        tokens: dict[str, str] = {}
-        transaction = non_null(record.transaction)
-        if self.with_tokens:
-            if block is not None:
-                tokens = sources.tokens_of(block, sources.database_in_name(source, self.options))
-            if transaction is not None:
-                tokens |= sources.transaction_tokens(transaction)
-            if code == _READ:
-                tokens.setdefault("snapshot", "true")
-        of_rows: tuple[str | None, str | None] = None, None
-        if self.with_transactions:
-            members = {} if block is None else raw_members(block)
-            own = ABSENT if transaction is None else sources.id_in(transaction)
-            of_rows = self._of_rows(table, members, own)
-        record_schema = self._describe(table, schema, rules)
-        op_ts, position = sources.op_micros(source), sources.position(source)
-        return [Change(table, op, op_ts, position, before, after, tokens, record_schema, *of_rows)]
+        return before, after
+
+    def _tokens(
+        self, source: sources.SourceBlock, block: Raw | None, transaction: Raw | None, code: bytes
+    ) -> dict[str, str]:
+        in_name = sources.database_in_name(source, self.options)
+        tokens = {} if block is None else sources.tokens_of(block, in_name)
+        if transaction is not None:
+            tokens |= sources.transaction_tokens(transaction)
+        if code == _READ:
+            tokens.setdefault("snapshot", "true")
+        return tokens
 
     def _of_rows(self, table: str, source: Mapping[str, Raw], own: Raw) -> tuple[str | None, str | None]:
         """Return the transaction of a change, and the origin of its position; note the name of its source."""
         name = sources.name_of(source)
         if name is not None:
             self.sources.setdefault(table, {})[name] = "source.name"
-        return sources.transaction_id(source, own, self.transaction_members), sources.origin_of(source)
+        ids = roles.names_of(self.record, roles.TRANSACTION)
+        return sources.transaction_id(source, own, ids), sources.origin_of(source)
 
     # Other records
 
@@ -409,7 +442,7 @@ class Debezium(Dialect):
         source = decoded(sources.decode, msgspec.json.encode(block), reason)
         table = sources.table_name(source, self.options)
         if table in self.trusted:
-            self.flattened.add(table)
+            self._flat_tables.add(table)
         deleted = bytes(added.get("deleted", ABSENT)) in _TRUE
         code = bytes(added.get("op", ABSENT))
         rules = connector_of(source.connector, source.origin)
@@ -510,7 +543,7 @@ class Debezium(Dialect):
             return
         assert self.message_key is not None
         schema = raw_members(self.message_key).get("schema", ABSENT)
-        known = {field.field: field for field in _parsed(schema).row or ()} if non_null(schema) is not None else {}
+        known = {field.field: field for field in _parsed(schema).row or ()} if none_if_null(schema) is not None else {}
         for name, value in self.key_columns().items():
             if name in names:
                 type = _TYPES.get(json_kind(bytes(value)), "string")
@@ -527,8 +560,37 @@ class Debezium(Dialect):
         )
 
 
+def _source(block: Raw) -> sources.SourceBlock:
+    try:
+        return sources.decode(block)
+    except ValueError as error:
+        what, _, place = str(error).partition(" - at ")
+        member = place.strip("`").replace("$", "source") or "source"
+        raise RecordError("GG308", f"`{member}` is invalid: {what[:1].lower()}{what[1:]}") from None
+
+
+def keys_alone(table: TableDef, columns: Columns, rows: pa.BooleanArray) -> tuple[Columns, dict[int, Diagnostic]]:
+    """Return the columns with all columns outside the key missing in `rows`, and problems by row.
+
+    If the table has no key, return the columns unchanged, and GG205 for each of the `rows`.
+    """
+    if not table.key_indices:
+        message = f"the table `{table.full_name}` has no primary key, but before images have only key columns"
+        problem = Diagnostic("GG205", message, help="define its key with `primaryKeys` or `--definitions`")
+        return columns, dict.fromkeys(non_null_values(pc.indices_nonzero(rows)), problem)
+    kept = pc.invert(rows)
+    done = []
+    for definition, column in zip(table.columns, columns, strict=True):
+        if not definition.key:
+            values = pc.if_else(kept, column.values, pa.scalar(None, pa.string()))
+            present = kept if column.present is None else pc.and_(column.present, kept)
+            column = replace(column, values=values, present=present)
+        done.append(column)
+    return tuple(done), {}
+
+
 def _parsed(data: Raw) -> Schema:
-    if non_null(data) is None or bytes(data) == b"{}":
+    if none_if_null(data) is None or bytes(data) == b"{}":
         return _NO_SCHEMA
     try:
         schema = decode_schema(data)

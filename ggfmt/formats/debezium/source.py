@@ -25,11 +25,12 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import narrow
 from ggfmt.formats.debezium import IN_CATALOG, OWN, DebeziumOptions
 from ggfmt.formats.debezium.connectors import connector_of
-from ggfmt.formats.json.values import json_text, json_texts, raw_members, raw_text
+from ggfmt.formats.json.values import raw_members, scalar_or_none, text_or_none, texts_or_none, token_text
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.declared import Members, text_of
-from ggfmt.formats.records.dialect import ABSENT, NO_ORIGINS, non_null
+from ggfmt.formats.records.declared import Members, member_text_or_none
+from ggfmt.formats.records.dialect import ABSENT, none_if_null
 from ggfmt.formats.records.problems import RecordError, decoded
+from ggfmt.formats.records.scanned import NO_ORIGINS
 from ggfmt.formats.records.scanner import SourceBatch
 from ggfmt.model.table import join_name
 
@@ -153,14 +154,14 @@ def qualified_name(database: str | None, schema: str | None, name: str, options:
 
 def position(source: SourceBlock) -> str | None:
     """Return the position of a change; None if its source block has none. A null `position` is none."""
-    return _MEMBERS.position(source) if source.position is UNSET else text_of(source.position, "position")
+    return _MEMBERS.position(source) if source.position is UNSET else member_text_or_none(source.position, "position")
 
 
 def op_micros(source: SourceBlock) -> str | int | None:
     """Return the time of the change in microseconds since 1970. Raises: RecordError if it is not a number."""
     micros = _MEMBERS.time(source, "")
     if micros is None and source.ts_ns is not None and connector_of(source.connector, source.origin).nanos_alone:
-        nanos = text_of(source.ts_ns, "ts_ns") or ""
+        nanos = member_text_or_none(source.ts_ns, "ts_ns") or ""
         if not re.fullmatch("-?[0-9]{1,20}", nanos):
             raise RecordError("GG308", "`ts_ns` is not a number")
         return int(nanos) // 1000
@@ -171,12 +172,12 @@ def tokens_of(source: Raw, in_name: bool) -> dict[str, str]:
     """Return the tokens of a source block; `in_name`: the name of the table includes the database."""
     members = raw_members(source)
     tokens = member_tokens(members, in_name)
-    own = non_null(members.get("tokens", ABSENT))
+    own = none_if_null(members.get("tokens", ABSENT))
     if own is not None:
         try:
             tokens |= _texts(own)
         except ValueError:
-            tokens["tokens"] = json_text(own)
+            tokens["tokens"] = token_text(own)
     return tokens
 
 
@@ -184,7 +185,7 @@ def member_tokens(members: Mapping[str, Raw], in_name: bool) -> dict[str, str]:
     tokens = {}
     for name, value in members.items():
         if name not in _STRUCTURE and bytes(value) != b"null":
-            tokens[name] = json_text(value)
+            tokens[name] = token_text(value)
     if tokens.get("snapshot") == "false":
         del tokens["snapshot"]
     for name in ("db", "database_name"):
@@ -207,7 +208,7 @@ def flattened_tokens(members: Mapping[str, Raw], in_name: bool) -> dict[str, str
 
 def transaction_tokens(transaction: Raw) -> dict[str, str]:
     """Return the tokens in the member `transaction`."""
-    texts = decoded(json_texts, transaction, "`transaction` is not an object")
+    texts = decoded(texts_or_none, transaction, "`transaction` is not an object")
     return {f"transaction.{name}": text for name, text in texts.items() if text is not None}
 
 
@@ -217,7 +218,7 @@ def transaction_id(source: Mapping[str, Raw], own: Raw, names: Sequence[str]) ->
     """
     members = {name: source.get(name, ABSENT) for name in (*names, "sequence")} | {_IN_TRANSACTION: own}
     texts = {
-        name: decoded(partial(raw_text, name=name), value, _NO_ID)
+        name: decoded(partial(scalar_or_none, name=name), value, _NO_ID)
         for name, value in members.items()
         if value is not ABSENT
     }
@@ -236,8 +237,7 @@ def name_of(source: Mapping[str, Raw]) -> str | None:
 
 
 def _named(source: Mapping[str, Raw], name: str, nothing: Collection[str | None]) -> str | None:
-    value = non_null(source.get(name, ABSENT))
-    text = None if value is None else decoded(json_text, value, f"`{name}` is not a valid string")
+    text = decoded(text_or_none, source.get(name, ABSENT), f"`{name}` is not a valid string")
     return None if text in nothing else text
 
 
@@ -250,7 +250,7 @@ def id_in(transaction: Raw) -> Raw:
 
 def is_scannable(source: Raw) -> bool:
     """Return whether the scanner makes the same tokens of a source block as the exact reader."""
-    members = json_texts(source)
+    members = texts_or_none(source)
     return members.get("connector") != OWN or members.get("name") in (OWN, None)
 
 

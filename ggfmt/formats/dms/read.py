@@ -16,10 +16,11 @@ from msgspec import Raw
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.dms import DmsOptions
 from ggfmt.formats.json.repeated import Once
-from ggfmt.formats.json.values import json_texts, raw_members, raw_text
+from ggfmt.formats.json.values import raw_members, scalar_or_none, texts_or_none
 from ggfmt.formats.records import problems, roles
-from ggfmt.formats.records.declared import DeclaredDialect, Images
-from ggfmt.formats.records.dialect import ABSENT, Meaning, Statement, non_null
+from ggfmt.formats.records.declared import DeclaredDialect
+from ggfmt.formats.records.dialect import ABSENT, Meaning, Statement, none_if_null
+from ggfmt.formats.records.images import Images
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.scanner import is_plain
 from ggfmt.formats.records.statements import renamed
@@ -96,7 +97,6 @@ class Dms(DeclaredDialect):
     record = DmsRecord
     scalars_only = True
     transaction_tokens = ("transaction-id",)
-    partial_before = True
     keeps_json = frozenset({Kind.STRING})
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
@@ -120,7 +120,7 @@ class Dms(DeclaredDialect):
         return Once({**super().once.members, self.options.before_image: None})
 
     def changes(self, record: Mapping[str, Raw]) -> Meaning:
-        block = non_null(record.get("metadata", ABSENT))
+        block = none_if_null(record.get("metadata", ABSENT))
         if block is None:
             raise problems.missing_member_error("metadata", "every DMS record must have metadata")
         texts = problems.decoded(_texts, block, "`metadata` is not an object")
@@ -140,8 +140,11 @@ class Dms(DeclaredDialect):
     def conditions(self, record: DmsRecord) -> tuple[str, ...]:
         return (_COMMITTED if record.metadata.commit else _UNCOMMITTED,)
 
+    def is_partial(self, op: str) -> bool:
+        return op == "U"
+
     def images(self, record: DmsRecord, op: str, table: str) -> Sequence[Images]:
-        ((before, after),) = super().images(record, op, table)
+        before, after = cast("tuple[Raw, Raw]", super().images(record, op, table)[0])
         row = before if op == "D" else after
         if not self._prefix or self._prefix.encode() not in bytes(row):
             return ((before, after),)
@@ -163,7 +166,7 @@ class Dms(DeclaredDialect):
         image = self.options.before_image
         if not is_plain(image) or image in ("metadata", "data", "control"):
             return None
-        committed = json_texts(record["metadata"]).get("commit-timestamp")
+        committed = texts_or_none(record["metadata"]).get("commit-timestamp")
         grammar = self.make_grammar(DmsRecord, (_COMMITTED if committed else _UNCOMMITTED,), ())
         return grammar._replace(members=(*grammar.members[:-1], grammar.members[-1]._replace(name=image.encode())))
 
@@ -177,7 +180,7 @@ class Dms(DeclaredDialect):
         after = {}
         for name, value in members.items():
             own = name.removeprefix(self._prefix)
-            if own == name or not own or (op != "U" and non_null(value) is not None):
+            if own == name or not own or (op != "U" and none_if_null(value) is not None):
                 after[name] = value
             elif op == "U":
                 before[own] = value
@@ -189,7 +192,7 @@ class Dms(DeclaredDialect):
             return self.others(record, None)
         if operation in _TRUNCATES:
             return (self.change(record, "T", self.named_table(record)),)
-        control = non_null(record.control)
+        control = none_if_null(record.control)
         if control is not None:
             reason = "`control` does not describe a table in the format of DMS"
             described = problems.decoded(_control, control, reason).definition
@@ -214,8 +217,8 @@ class Dms(DeclaredDialect):
 
 def _texts(metadata: Raw) -> dict[str, str | None]:
     members = raw_members(metadata)
-    own = {name: raw_text(value, name) for name, value in members.items() if name in _STRUCTURE}
-    return {**json_texts(metadata), **own}
+    own = {name: scalar_or_none(value, name) for name, value in members.items() if name in _STRUCTURE}
+    return {**texts_or_none(metadata), **own}
 
 
 def _type(column: DmsColumn) -> SqlType:

@@ -30,13 +30,16 @@ from ggfmt.formats.dts.decode import Cell, DtsRecord, MalformedRecordError, Reco
 from ggfmt.formats.dts.schema import OPERATIONS, SOURCE_TYPES, version_of
 from ggfmt.formats.dts.tokens import TRANSACTION, WORDS, tokens_of
 from ggfmt.formats.dts.types import ORACLE, TEXT_OR_BYTES, TypeHint, hint_of, is_zoned
+from ggfmt.formats.json.values import Text
 from ggfmt.formats.records import scanner
-from ggfmt.formats.records.dialect import Change, Dialect, DialectScanning, Meaning, RecordSchema, classify_records
+from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema, classify_records
 from ggfmt.formats.records.discovery import DialectDiscovery
+from ggfmt.formats.records.images import TextImage
 from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error
 from ggfmt.formats.records.reader import DialectReader, DialectTable, dialect_input
 from ggfmt.formats.records.routing import DialectRouter
 from ggfmt.formats.records.scanner import OddRecord, Scanner, SourceBatch, places_of
+from ggfmt.formats.records.scanning import DialectScanning
 from ggfmt.formats.records.statements import effects_of, statement
 from ggfmt.java.numbers import NOT_FINITE_TEXTS
 from ggfmt.kernels import kernel
@@ -371,7 +374,13 @@ class Dts(Dialect):
         return changes
 
     def _change(
-        self, record: DtsRecord, name: str, op: str, before: Any, after: Any, record_schema: RecordSchema | None
+        self,
+        record: DtsRecord,
+        name: str,
+        op: str,
+        before: TextImage | None,
+        after: TextImage | None,
+        record_schema: RecordSchema | None,
     ) -> Change:
         op_ts = record.timestamp * 1_000_000 if record.timestamp else None
         tokens = tokens_of(record) if self.with_tokens else {}
@@ -422,9 +431,7 @@ class Dts(Dialect):
         digits = NANOS if source_type == ORACLE else MICROS
         return _Table(record_schema, names, tuple(learns), tuple(kinds), digits)
 
-    def _image(
-        self, table: _Table, cells: list[Cell] | str | None, member: str, name: str
-    ) -> dict[str, str | None] | None:
+    def _image(self, table: _Table, cells: list[Cell] | str | None, member: str, name: str) -> TextImage | None:
         if not cells:
             return None
         if isinstance(cells, str):
@@ -432,13 +439,13 @@ class Dts(Dialect):
         if len(cells) != len(table.names):
             reason = f"`fields` has {len(table.names)} columns and `{member}` has {len(cells)} values"
             raise RecordError("GG308", reason, None, name)
-        image: dict[str, str | None] = {}
+        image = TextImage()
         for column, kind, cell in zip(table.names, table.kinds, cells, strict=True):
             if cell is None or cell == "NULL":
                 image[column] = None
             elif not isinstance(cell, str):
                 try:
-                    image[column] = text_of(cell, kind, table.digits)
+                    image[column] = Text(text_of(cell, kind, table.digits))
                 except UnreadableValueError as error:
                     raise RecordError("GG314", str(error), None, name, column) from None
         return image

@@ -14,9 +14,9 @@ from ggfmt.arrow import compute as pc
 from ggfmt.columnar.timestamps import times_of_micros
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
 from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS, MetaColumn, Roles
-from ggfmt.formats.json.values import raw_text
+from ggfmt.formats.json.values import scalar_or_none
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.dialect import ABSENT, Dialect, non_null
+from ggfmt.formats.records.dialect import ABSENT, Dialect, none_if_null
 from ggfmt.formats.records.problems import RecordError, decoded
 from ggfmt.formats.records.scanner import SourceBatch, is_plain
 from ggfmt.java.text import visible
@@ -93,14 +93,14 @@ class Metadata:
 
     def raw(self, record: Mapping[str, Raw], place: int | None) -> Raw | None:
         """Return a member; None if it is absent or null."""
-        return None if place is None else non_null(record.get(self.names[place], ABSENT))
+        return None if place is None else none_if_null(record.get(self.names[place], ABSENT))
 
     def text(self, record: Mapping[str, Raw], place: int | None) -> str | None:
         value = self.raw(record, place)
         if value is None or place is None:
             return None
         name = self.names[place]
-        return decoded(partial(raw_text, name=name), value, f"`{name}` is not a valid string")
+        return decoded(partial(scalar_or_none, name=name), value, f"`{name}` is not a valid string")
 
     def time(self, record: Mapping[str, Raw], table: str) -> str | int | None:
         if self.roles.op_ts is not None:

@@ -130,11 +130,8 @@ def _holds_record(value: Any) -> bool:
         value = payload
     if any(value.keys() >= sign for sign in _SIGNS):
         return True
-    return any(_is_part(value[name]) for name in _PARTS & value.keys())
-
-
-def _is_part(value: Any) -> bool:
-    return isinstance(value, list) or (isinstance(value, dict) and value.keys() != _SCALED)
+    parts = [value[name] for name in _PARTS & value.keys()]
+    return any(isinstance(p, list) or (isinstance(p, dict) and p.keys() != _SCALED) for p in parts)
 
 
 class KcatLine(msgspec.Struct, gc=False):

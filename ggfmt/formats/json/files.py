@@ -208,7 +208,9 @@ class _Lines(Source):
         if start:
             self.stream.seek(start - 1)
             self.offset = start - 1  # the line with the byte before `start` belongs to another range
-            self._pass_line()
+            while (piece := self.stream.readline(CHUNK_BYTES)) and not piece.endswith(b"\n"):
+                self.offset += len(piece)
+            self.offset += len(piece)
             self._line = self.offset
         else:
             self.offset = len(self.stream.read(self.layout.skipped))
@@ -227,11 +229,6 @@ class _Lines(Source):
                 settle = partial(self._settle, self.offset)
                 yield Chunk(self.file, self.offset, data, self.layout, line=line, settle=settle)
             self._hand_out(self._given)
-
-    def _pass_line(self) -> None:
-        while (piece := self.stream.readline(CHUNK_BYTES)) and not piece.endswith(b"\n"):
-            self.offset += len(piece)
-        self.offset += len(piece)
 
     def _fill(self) -> None:
         """Fill the buffer with about `step` bytes, up to a line end; `_given` is their number."""

@@ -18,7 +18,7 @@ from msgspec import Raw
 
 from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.formats.api.reading import DiscoveryResult, SchemaChange
-from ggfmt.formats.json.values import is_avro_union, plain_name
+from ggfmt.formats.json.values import plain_name
 from ggfmt.model.table import STRING, Catalog, Column, Kind, SqlType, TableDef
 
 # What the values of a column have shown, from nothing to everything: one type of scalars, several types of scalars,
@@ -126,12 +126,9 @@ def _field_type(shape: ColumnShape) -> Any:
     return msgspec.defstruct("Object", members, rename=names, forbid_unknown_fields=True) | FIELD_TYPES[MIXED]
 
 
-def shape_of(value: Any, json_columns: bool) -> ColumnShape:
-    """Return the shape of a decoded value. `json_columns`: the source has columns of JSON values, so that objects are
-    values as they are, unless they look like values of Avro."""
-    if isinstance(value, dict) and value and (not json_columns or is_avro_union(value)):
-        return tuple(sorted(value))
-    return JSON_TYPES.get(type(value), NESTED)
+def shape_of(value: Any) -> ColumnShape:
+    """Return the shape of a decoded value."""
+    return tuple(sorted(value)) if isinstance(value, dict) and value else JSON_TYPES.get(type(value), NESTED)
 
 
 def merge_types(old: ColumnShape | None, new: ColumnShape) -> ColumnShape:
@@ -150,11 +147,11 @@ def new_shapes(
     known: KnownTable,
     images: Sequence[Mapping[str, Any]],
     keys: tuple[str, ...] | None,
-    json_columns: bool = False,
+    shape_of: Callable[[Any], ColumnShape],
 ) -> Iterator[Shape]:
     """Yield the images of an operation that show a new column, shape or key; without images, yield the table."""
     for image in images or [{}]:
-        columns = tuple((column, shape_of(value, json_columns)) for column, value in image.items())
+        columns = tuple((column, shape_of(value)) for column, value in image.items())
         merged = {column: merge_types(known.types.get(column), kind) for column, kind in columns}
         known.pairs.update(dict.fromkeys(pairwise(image)))
         new = any(known.types.get(column) != kind for column, kind in merged.items())
@@ -195,11 +192,13 @@ def _in_order_of(table: TableDef, previous: TableDef) -> TableDef:
 
 
 def settle(
-    findings: Sequence[list[Finding]], catalog: Catalog, all_images: bool, keys_stay: bool = False, ordered: bool = True
+    findings: Sequence[list[Finding]],
+    catalog: Catalog,
+    all_images: bool,
+    follow: Callable[[TableDef, TableDef | None], TableDef],
 ) -> DiscoveryResult:
     """Return the definitions of the whole input from the findings of its splits, in input order. `all_images`: the
-    splits have looked at the columns of all images. `keys_stay`: a definition without keys takes over those of the one
-    before it. `ordered` is as for `follow`."""
+    splits have looked at the columns of all images. `follow`: what a definition is after the previous one."""
     merged: dict[str, Merge] = {}
     changes: list[SchemaChange] = []
     described: set[str] = set()
@@ -225,8 +224,7 @@ def settle(
     for change in changes:
         table = catalog.settle(change.table)
         name = table.full_name
-        if keys_stay:
-            table = follow(table, declared.get(name) or by_images.get(name) or catalog.trusted.get(name), ordered)
+        table = follow(table, declared.get(name) or by_images.get(name) or catalog.trusted.get(name))
         table = wider(table, more.get(name, ()))
         if name in more and name not in declared:
             declared[name] = by_images[name] = table

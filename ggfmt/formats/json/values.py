@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, NewType
 
 import msgspec
 
@@ -100,24 +100,32 @@ class NestedValueError(ValueError):
     """A member that must be a string, number or boolean is an object or array. The message has this, and names it."""
 
 
-def json_text(value: msgspec.Raw) -> str:
-    """Return a JSON value as a text: a string without its quotes, any other value with its own characters."""
+# The text of a value that is not NULL. Only `str` in the image of a reader is a mistake that mypy finds.
+Text = NewType("Text", str)
+
+
+def token_text(value: msgspec.Raw) -> str:
+    """Return the JSON value of a token as a text: a string without its quotes, any other value, such as null, with its
+    own characters. It is no text of an image."""
     data = bytes(value)
     return str(msgspec.json.decode(data)) if data.startswith(b'"') else str(data, "utf-8")
 
 
-def json_texts(members: msgspec.Raw | str) -> dict[str, str | None]:
+def text_or_none(value: msgspec.Raw) -> Text | None:
+    """Return a JSON value as a text, as `token_text` does; None for null, and for a member that is absent."""
+    return None if bytes(value) in (b"", b"null") else Text(token_text(value))
+
+
+def texts_or_none(members: msgspec.Raw | str) -> dict[str, Text | None]:
     """Return the members of a JSON object as texts, None for null. Raises: ValueError if it is no object."""
-    values = raw_members(members).items()
-    return {name: None if bytes(value) == b"null" else json_text(value) for name, value in values}
+    return {name: text_or_none(value) for name, value in raw_members(members).items()}
 
 
-def raw_text(value: msgspec.Raw, name: str) -> str | None:
-    """Return the value of a member as a text, None for null. Raises: NestedValueError if it is an object or array."""
-    data = bytes(value)
-    if data[:1] in (b"{", b"["):
-        raise NestedValueError(f"`{name}` is {json_kind(data)} and not a string")
-    return None if data == b"null" else json_text(value)
+def scalar_or_none(value: msgspec.Raw, name: str) -> Text | None:
+    """Return the value of a member as `text_or_none` does. Raises: NestedValueError if it is an object or array."""
+    if bytes(value)[:1] in (b"{", b"["):
+        raise NestedValueError(f"`{name}` is {json_kind(bytes(value))} and not a string")
+    return text_or_none(value)
 
 
 def json_kind(value: bytes) -> str:

@@ -6,16 +6,25 @@ a bootstrap, are counted. Rows that are encrypted cannot be read.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import reduce
 from typing import Annotated, Any
 
 import msgspec
+import pyarrow as pa
 from msgspec import Raw
 
+from ggfmt.arrow import compute as pc
+from ggfmt.columnar.images import fill_missing, nulls_of_changes
+from ggfmt.formats.api.reading import Remark
+from ggfmt.formats.json.shapes import NESTED, ColumnShape
+from ggfmt.formats.json.values import is_avro_union
 from ggfmt.formats.maxwell import SNAPSHOT
 from ggfmt.formats.mysql.types import sql_type
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.declared import DeclaredDialect
-from ggfmt.formats.records.dialect import ABSENT, Meaning, Statement, non_null
+from ggfmt.formats.records.dialect import ABSENT, Meaning, Statement, none_if_null
+from ggfmt.formats.records.images import Columns
 from ggfmt.formats.records.problems import RecordError, decoded
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.statements import EVERY, What, effects_of, in_database, renamed, statement
@@ -29,6 +38,7 @@ _OPS: roles.Ops = {
 }
 _MARKS = {"bootstrap-start": "bootstrap start", "bootstrap-complete": "bootstrap complete"}
 _STATEMENTS = ("table-", "database-")
+_ABSENT = "without a column of the table, which stays as it was; if the source omits NULL, set `absentMeans=null`"
 
 
 class MaxwellRecord(msgspec.Struct, gc=False):
@@ -77,9 +87,7 @@ class Maxwell(DeclaredDialect):
     record = MaxwellRecord
     empty_old_is_none = True
     overlay = True
-    shows_rows = True
     keeps_json = frozenset({Kind.STRING})
-    json_columns = True
     more_ops = ", and types of DDL statements"
 
     @staticmethod
@@ -90,8 +98,34 @@ class Maxwell(DeclaredDialect):
         known = kind in _OPS or kind in _MARKS or kind.startswith(_STATEMENTS)
         return f"`database` and the type `{kind[:40]}`" if known else None
 
+    # A row shows all its columns, unless Maxwell omits NULL: a column that only `old` has is NULL.
+
+    def grammar(self, record: MaxwellRecord) -> roles.Grammar | None:
+        grammar = super().grammar(record)
+        return grammar and grammar._replace(shows_rows=True)
+
+    def needs_before_image(self, op: str, key_updates: bool) -> bool:
+        return op in ("D", "U")
+
+    def shown_columns(
+        self, before: Columns, after: Columns, op: pa.StringArray, has_before: pa.BooleanArray
+    ) -> Columns:
+        return nulls_of_changes(before, after, pc.and_(pc.equal(op, "U"), has_before))
+
+    def compared_columns(self, before: Columns, after: Columns, both: pa.BooleanArray) -> tuple[Columns, Columns]:
+        return before, fill_missing(after, both)
+
+    def remarks(self, table: str, after: Columns, rows: pa.BooleanArray) -> Mapping[Remark, int]:
+        absent = (pc.invert(column.present) for column in after if column.present is not None)
+        lacking = pc.and_(rows, reduce(pc.or_, absent, pc.invert(rows))).true_count
+        return {Remark("GG324", table, _ABSENT): lacking} if lacking and not self.absent_is_null else {}
+
+    def shape_of(self, value: Any) -> ColumnShape:
+        """An object is the value of a column of JSON, unless it looks like a value of Avro."""
+        return NESTED if isinstance(value, dict) and value and not is_avro_union(value) else super().shape_of(value)
+
     def changes(self, record: MaxwellRecord) -> Meaning:
-        if non_null(record.encrypted) is not None:
+        if none_if_null(record.encrypted) is not None:
             help = "configure Maxwell to write rows without `encrypt`"
             raise RecordError("GG305", "the record has no `data`: it is encrypted", help, self.table(record) or None)
         return super().changes(record)
@@ -105,7 +139,7 @@ class Maxwell(DeclaredDialect):
             return _MARKS[word]
         if word is None or not word.startswith(_STATEMENTS):
             return super().others(record, word)
-        definition = non_null(record.definition)
+        definition = none_if_null(record.definition)
         if definition is None:
             return [self._statement(record, word, f"ddl {word[:40]}")]
         described = self.described(bytes(definition), lambda: _described_table(record))
@@ -119,12 +153,12 @@ class Maxwell(DeclaredDialect):
             return Statement(word, (head._replace(table=f"{join_name(record.database)}.{EVERY}"),))
         if kind == "table-drop":
             return Statement(word, (head,))
-        sql = non_null(record.sql)
+        sql = none_if_null(record.sql)
         effects = effects_of(msgspec.json.decode(sql)) if sql is not None and bytes(sql)[:1] == b'"' else []
         if kind == "table-create":
             created = not effects if sql is None else any(effect.what is What.CREATE for effect in effects)
             return Statement(word, (head,) if created else ())
-        old = _defined(record, "old")[1] if non_null(record.old) is not None else ""
+        old = _defined(record, "old")[1] if none_if_null(record.old) is not None else ""
         if new and old and old != new:
             return Statement(word, (), (renamed(old, f"`{new}`"),))
         return statement(word, effects, in_database(record.database), head)

@@ -32,12 +32,15 @@ from ggfmt.formats.avro.containers import CorruptContainerError, Truncated
 from ggfmt.formats.avro.programs import Program, UnsupportedSchemaError
 from ggfmt.formats.avro.schemas import DECODE_ERRORS, without_logical_types
 from ggfmt.formats.connect.values import decimal_text
+from ggfmt.formats.json.values import Text
 from ggfmt.formats.qlik import BIG_ENDIAN
 from ggfmt.formats.qlik import envelope as envelopes
 from ggfmt.formats.qlik.envelope import MAX_BYTES, AvroEnvelope, read_envelope, read_head
 from ggfmt.formats.qlik.messages import AVRO, QlikAvroChange, QlikBody, QlikHeaders, QlikRecord
 from ggfmt.formats.qlik.read import Qlik, QlikDiscovery
+from ggfmt.formats.records.decoding import WRONG_MEMBER, msgspec_reason
 from ggfmt.formats.records.dialect import Meaning
+from ggfmt.formats.records.images import TextImage
 from ggfmt.formats.records.problems import RecordError
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.roles import Grammar
@@ -115,7 +118,7 @@ def _column_texts(schema: Schema) -> Texts:
     plain = schema if isinstance(schema, dict) else {"type": schema}
     kind, logical, scale = plain.get("type"), plain.get("logicalType"), plain.get("scale", 0)
     if logical == "date" and kind == "int":
-        return Texts(date_text, _LONG, programs.DATE)
+        return Texts(lambda days: (_EPOCH + timedelta(days)).date().isoformat(), _LONG, programs.DATE)
     prefix, _, unit = str(logical).rpartition("-")
     micros = _MICROS.get(unit)
     if prefix == "time" and kind in ("int", "long") and micros:
@@ -126,10 +129,10 @@ def _column_texts(schema: Schema) -> Texts:
         return Texts(partial(unscaled_text, scale), frozenset({programs.BYTES}), programs.DECIMAL, scale)
     if kind == "float":
         return Texts(single_text, frozenset({programs.FLOAT}), programs.AS_TEXT)
-    return Texts(to_text, _AS_THEY_ARE)
+    return Texts(text_not_null, _AS_THEY_ARE)
 
 
-def to_text(value: Any) -> str:
+def text_not_null(value: Any) -> str:
     """A value of a primitive type as a text. Raises: ValueError for one of another type."""
     if isinstance(value, str):
         return value
@@ -148,10 +151,6 @@ def single_text(value: float) -> str:
     """The fewest digits that are this number of 32 bits."""
     text: str = pa.scalar(value, pa.float32()).cast(pa.string()).as_py()
     return NOT_FINITE_TEXTS.get(text, text)
-
-
-def date_text(value: int) -> str:
-    return (_EPOCH + timedelta(value)).date().isoformat()
 
 
 def time_text(unit: int, value: int) -> str:
@@ -445,7 +444,7 @@ class QlikAvro(Qlik):
     # Images
 
     def image(self, value: Any) -> Any:
-        return value if isinstance(value, dict) else None
+        return value if isinstance(value, TextImage) else None
 
     def width(self, image: Any) -> int:
         return len(image)
@@ -453,7 +452,7 @@ class QlikAvro(Qlik):
     def without(self, image: Any, names: frozenset[str], null: bool) -> Any:
         if image is None:
             return None
-        return {k: v for k, v in image.items() if k not in names or (null and v is not None)}
+        return TextImage({k: v for k, v in image.items() if k not in names or (null and v is not None)})
 
     # Messages
 
@@ -538,20 +537,17 @@ def _converted(value: dict[str, Any], kind: type[Any]) -> Any:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        what, _, place = str(error).partition(" - at ")
-        where = f" at {place}" if place else ""
-        reason = f"the record has a member of the wrong type: {what[:1].lower()}{what[1:]}{where}"
-        raise RecordError("GG308", reason) from None
+        raise RecordError("GG308", f"{WRONG_MEMBER}{msgspec_reason(str(error))}") from None
 
 
-def _texts(row: Any, columns: Mapping[str, Texts]) -> dict[str, str | None] | None:
+def _texts(row: Any, columns: Mapping[str, Texts]) -> TextImage | None:
     if row is None:
         return None
-    image: dict[str, str | None] = {}
+    image = TextImage()
     for name, texts in columns.items():
         value = row[name]
         try:
-            image[name] = value if value is None or texts.make is None else texts.make(value)
+            image[name] = value if value is None or texts.make is None else Text(texts.make(value))
         except (ValueError, TypeError, OverflowError):
             reason = "a value is out of the range of its type, or has a type that columns cannot have"
             raise RecordError("GG314", reason, field=name) from None
@@ -578,7 +574,10 @@ class QlikAvroDiscovery(QlikDiscovery):
         self._dialect.lacking |= len(others) < len(spans)
         super()._read_metadata(replace(chunk, spans=others))
 
-    def _read_exactly(self, chunk: Chunk) -> None:
+    def read(self, chunk: Chunk) -> None:
+        if not self._dialect.searched:
+            super().read(chunk)
+            return
         left: list[tuple[int, int]] = []
         for start, end in self.dialect.spans(chunk):
             mark = chunk.data[start : min(end, start + self._size)]
@@ -600,7 +599,7 @@ class QlikAvroDiscovery(QlikDiscovery):
 
     def _read_run(self, chunk: Chunk, spans: list[tuple[int, int]]) -> None:
         if spans:
-            super()._read_exactly(replace(chunk, spans=list(spans)))
+            super().read(replace(chunk, spans=list(spans)))
             spans.clear()
 
     def _head(self, record: bytes) -> bytes:

@@ -30,7 +30,7 @@ from ggfmt.formats.qlik.messages import (
 from ggfmt.formats.qlik.types import CONVERTS, sql_type
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.declared import DeclaredDialect, Members, members_of
-from ggfmt.formats.records.dialect import Change, Meaning, RecordSchema, classify_records, decode_records, non_null
+from ggfmt.formats.records.dialect import Change, Meaning, RecordSchema, classify_records, none_if_null
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.problems import RecordError, UndiscoveredTableError, missing_member_error, no_op
 from ggfmt.formats.records.reader import dialect_input
@@ -325,7 +325,7 @@ class QlikJson(Qlik):
         return self.mask_states(record, record.message or record, table)
 
     def image(self, value: Any) -> Any:
-        return non_null(value)
+        return none_if_null(value)
 
     def width(self, image: Any) -> int:
         try:
@@ -363,7 +363,7 @@ class QlikDiscovery(DialectDiscovery):
             self._read_metadata(chunk)
 
     def _read_metadata(self, chunk: Chunk) -> None:
-        chunk, records = decode_records(self._dialect, chunk)
+        chunk, records = self._dialect.decoded_records(chunk)
         for index, record in enumerate(records):
             if isinstance(record, QlikRecord) and (record.message or record).tableStructure is None:
                 self._dialect.lacking = True

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ggfmt.columnar.json_text import Values, json_booleans, json_numbers, json_texts
 from ggfmt.columnar.strings import booleans, by_value
-from ggfmt.formats.records.dialect import Convert, converting
+from ggfmt.formats.records.images import Convert, converting
 from ggfmt.model.table import Kind, SqlType
 from ggfmt.model.type_names import rule_of, sized_type, unknown_type
 
@@ -35,18 +35,13 @@ _AVRO = {
 }
 
 
-def _from_hex(text: str) -> str:
-    return base64.b64encode(binascii.unhexlify(text)).decode()
-
-
-def _to_hex(text: str) -> str:
-    return base64.b64decode(text, validate=True).hex().upper()
-
-
 # How JSON values become values of the model, and back, a column at once.
-CONVERTS: dict[Kind, Convert] = {Kind.BINARY: converting(by_value(_from_hex)), Kind.BOOLEAN: converting(booleans)}
+CONVERTS: dict[Kind, Convert] = {
+    Kind.BINARY: converting(by_value(lambda text: base64.b64encode(binascii.unhexlify(text)).decode())),
+    Kind.BOOLEAN: converting(booleans),
+}
 VALUES: dict[Kind, Values] = {
-    Kind.BINARY: json_texts(by_value(_to_hex)),
+    Kind.BINARY: json_texts(by_value(lambda text: base64.b64decode(text, validate=True).hex().upper())),
     Kind.BOOLEAN: json_booleans,
     Kind.INTEGER: json_numbers,
     Kind.FLOAT: json_numbers,

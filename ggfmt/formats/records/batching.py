@@ -138,12 +138,6 @@ class BatchingReader(Reader, Generic[Table]):
         assert len(starts) == self.ordinal - self._chunks[-1].first
         self._chunks[-1].starts = starts
 
-    def settled(self, chunk: Chunk) -> Chunk:
-        """Return the latest chunk, cut into records, and keep it in this form from now on."""
-        cut = chunk.settled()
-        self.hold_instead(chunk, cut)
-        return cut
-
     def hold_instead(self, chunk: Chunk, cut: Chunk) -> None:
         """Replace the latest chunk by the same chunk cut into records."""
         assert self._chunks[-1].chunk is chunk

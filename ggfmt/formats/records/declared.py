@@ -16,35 +16,35 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from ggfmt.formats.json.repeated import repeated_error
-from ggfmt.formats.json.values import json_text, raw_text
+from ggfmt.formats.json.values import scalar_or_none, text_or_none
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import (
     ABSENT,
-    NO_ORIGINS,
     Change,
     Dialect,
     Meaning,
     RecordSchema,
-    non_null,
+    none_if_null,
     stamp_text,
 )
+from ggfmt.formats.records.images import Images
 from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error, no_op
+from ggfmt.formats.records.scanned import NO_ORIGINS
 from ggfmt.lazy import lazy_regex
 from ggfmt.model.table import name_of_fields
 
 _NUMBER = lazy_regex(r"-?[0-9]{1,18}", re.ASCII)
 _NO_OP = "every change must have an operation type"
-Images = tuple[Any, Any]
 
 
-def text_of(value: Any, name: str) -> str | None:
+def member_text_or_none(value: Any, name: str) -> str | None:
     """Return a value as a text; None for null. Raises: RecordError for an invalid JSON string."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Raw):
-        return None if non_null(value) is None else decoded(json_text, value, f"`{name}` is not a valid string")
+        return decoded(text_or_none, value, f"`{name}` is not a valid string")
     if isinstance(value, int):
         return str(value)
     raise RecordError("GG308", f"`{name}` is not a string, a whole number, a boolean or null")
@@ -79,7 +79,7 @@ class _Member(NamedTuple):
             except AttributeError:  # an object around the member is null
                 return None
             if found.__class__ is Raw:
-                return non_null(found)
+                return none_if_null(found)
             return None if found is UNSET else found
 
         return cls(value, member.names[-1], member.role, member)
@@ -93,10 +93,10 @@ class _Member(NamedTuple):
             if len(values) > 1:
                 problem = repeated_error(f"{self.name}.{name}")
                 raise RecordError(problem.code, problem.message, problem.help)
-            value = non_null(values[0]) if values else None
+            value = none_if_null(values[0]) if values else None
         if isinstance(value, Raw):
-            return decoded(partial(raw_text, name=name), value, f"`{name}` is not a valid string")
-        return text_of(value, name)
+            return decoded(partial(scalar_or_none, name=name), value, f"`{name}` is not a valid string")
+        return member_text_or_none(value, name)
 
 
 class Members:
@@ -233,11 +233,7 @@ class DeclaredDialect(Dialect):
         images = self.images(record, roles.type_of(op), table)
         record_schema = self.describe(record, table)
         change = self.change(record, op, table, images[0], record_schema)
-        changes = [change, *(change._replace(before=old, after=new) for old, new in images[1:])]
-        if len(changes) > 1 and self.with_tokens and self.row_token is not None:
-            for row, one in enumerate(changes):
-                changes[row] = one._replace(tokens={**one.tokens, self.row_token: str(row)})
-        return changes
+        return [change, *(change._replace(before=old, after=new) for old, new in images[1:])]
 
     def change(
         self,
@@ -266,7 +262,7 @@ class DeclaredDialect(Dialect):
             if token is None:
                 found += [(rank, name, text) for name, text in _listed(member, value)]
                 continue
-            text = value if value.__class__ is str else text_of(value, member.name)
+            text = value if value.__class__ is str else member_text_or_none(value, member.name)
             if text is not None and text != token.unless:
                 found.append((rank, token.name or member.name, text))
         if isinstance(op, roles.OpToken) and all(name != op.name for _, name, _ in found):
@@ -290,7 +286,7 @@ class DeclaredDialect(Dialect):
 def _listed(member: _Member, items: Sequence[Any]) -> list[tuple[str, str]]:
     """Return the names and texts of the items of a list that are tokens."""
     assert member.role is not None
-    texts = ((one.name, text_of(non_null(one.value), one.name)) for one in items if one.name is not None)
+    texts = ((one.name, member_text_or_none(one.value, one.name)) for one in items if one.name is not None)
     return [(name, text) for name, text in texts if text is not None and name != member.role.argument]
 
 
@@ -305,7 +301,7 @@ def _time(part: roles.Part, member: _Member, record: Any, table: str) -> str | i
         micros = int(value) * part.micros
         return micros if micros or part.zero else None
     if part.unit == roles.TEXT:
-        return text_of(value, name)
+        return member_text_or_none(value, name)
     stamp = stamp_text(value)
     if stamp is None:
         raise RecordError("GG308", f"`{name}` is not a time such as `2017-06-16T14:24:34`", None, table or None)

@@ -14,32 +14,21 @@ from ggfmt.formats.json.shapes import (
     MIXED,
     NESTED,
     UNKNOWN,
-    ColumnShape,
     Encoding,
     Finding,
     KnownTable,
     Pairs,
     SelfDescribed,
     Undescribed,
-    follow,
     new_shapes,
     settle,
 )
 from ggfmt.formats.json.values import json_members
-from ggfmt.formats.records.dialect import (
-    Change,
-    DialectScanning,
-    Item,
-    MessageKey,
-    RecordSchema,
-    Statement,
-    classify_records,
-    decode_records,
-    message_keys,
-)
+from ggfmt.formats.records.dialect import Change, Item, MessageKey, RecordSchema, Statement
 from ggfmt.formats.records.problems import name_problem
-from ggfmt.formats.records.roles import ANY, BOOLEAN, INTEGER, NULL, NUMBER, STRING, Grammar
-from ggfmt.formats.records.scanner import DEFINITIONS, JsonScanner, OddRecord
+from ggfmt.formats.records.roles import ANY, BOOLEAN, INTEGER, NULL, NUMBER, STRING
+from ggfmt.formats.records.scanner import JsonScanner, OddRecord
+from ggfmt.formats.records.scanning import DialectScanning
 from ggfmt.model.table import STRING as TEXT
 from ggfmt.model.table import Catalog, Column, TableDef
 
@@ -52,10 +41,6 @@ _TAKES = {
     MIXED: NULL | STRING | BOOLEAN | INTEGER | NUMBER,
     NESTED: ANY,
 }
-
-
-def _takes(shape: ColumnShape) -> int:
-    return _TAKES[shape if isinstance(shape, str) else MIXED]
 
 
 _MAX_SINGLE = 4  # up to so many images of a table, the order of the columns of each counts in the first pass too
@@ -79,8 +64,7 @@ class DialectDiscovery(DialectScanning, Discovery):
     finds_keys = True
 
     def __init__(self, catalog: Catalog, every_shape: bool = False, source: WriterSettings = DEFAULT_SETTINGS) -> None:
-        self._dialect = self.dialect(source, with_tokens=False)
-        self._dialect.trusted = catalog.trusted
+        self.make_dialect(source, catalog.trusted)
         self._has_keys = False
         self._every_shape = every_shape
         self._all_images = True
@@ -89,7 +73,7 @@ class DialectDiscovery(DialectScanning, Discovery):
         self._declared: dict[str, TableDef] = {}
         self._decoders: dict[str, Any] = {}
         self._findings: list[Finding] = []
-        if self.dialect.scanned and self.dialect.reads_text:
+        if self.dialect.reads_text:
             self.start_scanner()
 
     @classmethod
@@ -97,23 +81,21 @@ class DialectDiscovery(DialectScanning, Discovery):
         return cls.dialect.caution(source.options)
 
     def read(self, chunk: Chunk) -> None:
-        has_keys = self.dialect.takes_message_keys and (chunk.wrapped is not None or bool(chunk.layout.keys))
-        if self.pauses() or has_keys:
-            self._read_exactly(chunk)
-            return
+        self._has_keys = self.dialect.has_message_keys(chunk)
         self.ordinal = 0
-        for odd in self.odd_records(chunk):
+        undescribed: dict[str, list[Any]] = {}
+        for cut, number, start, meaning in self.examined(chunk):
             self.ordinal += 1
-            undescribed: dict[str, list[Any]] = {}
-            for item in odd.meaning if isinstance(odd.meaning, list) else ():
-                self._take_in(odd.chunk, odd.number, item, undescribed, odd.start)
-            self._look_at_all(undescribed)
-            self.learn(odd)
+            for item in meaning if isinstance(meaning, list) else ():
+                self._take_in(cut, number, item, undescribed, start)
+            if start is not None:
+                self._look_at_all(undescribed)
+        self._look_at_all(undescribed)
+
+    def reads_whole(self, chunk: Chunk) -> bool:
+        return self.pauses() or self._has_keys
 
     # The scanner passes over all records that are known to show nothing new.
-
-    def make_scanner(self, native: Any, grammar: Grammar) -> JsonScanner:
-        return JsonScanner(native, grammar, False, False, False, DEFINITIONS)
 
     def set_aside(self) -> None:
         self._take_pairs()
@@ -140,7 +122,11 @@ class DialectDiscovery(DialectScanning, Discovery):
         else:
             definition = TableDef(name, tuple(Column(column, TEXT) for column in known.types))
             if self._dialect.scannable(definition):
-                self.scanner.bind(identity, definition, [_takes(shape) for shape in known.types.values()])
+                self.scanner.bind(
+                    identity,
+                    definition,
+                    [_TAKES[shape if isinstance(shape, str) else MIXED] for shape in known.types.values()],
+                )
 
     def _forget(self, name: str) -> None:
         self._decoders.pop(name, None)
@@ -148,16 +134,6 @@ class DialectDiscovery(DialectScanning, Discovery):
             self._take_pairs(name)
             self.scanner.forget(name)
             self.scanner.forget(_described(name))
-
-    def _read_exactly(self, chunk: Chunk) -> None:
-        undescribed: dict[str, list[Any]] = {}
-        chunk, records = decode_records(self._dialect, chunk)
-        self._has_keys = self.dialect.takes_message_keys and (chunk.wrapped is not None or bool(chunk.layout.keys))
-        keys = message_keys(self._dialect, chunk)
-        for index, meaning in enumerate(classify_records(self._dialect, records, keys)):
-            for item in meaning if isinstance(meaning, list) else ():
-                self._take_in(chunk, index, item, undescribed)
-        self._look_at_all(undescribed)
 
     def _take_in(
         self,
@@ -212,9 +188,7 @@ class DialectDiscovery(DialectScanning, Discovery):
         declared = self._declared.get(table.full_name)
         if declared is table:
             return False
-        if declared is None or not self.dialect.keys_stay:
-            return declared != table
-        return follow(table, declared, self.dialect.ordered) != declared
+        return self.dialect.follow(table, declared) != declared
 
     @classmethod
     def settle(
@@ -228,14 +202,14 @@ class DialectDiscovery(DialectScanning, Discovery):
                 facts = {**finding.facts, **facts}
                 lacking |= finding.lacking
                 all_images &= finding.all_images
-        discovered = settle(of_tables, catalog, all_images, cls.dialect.keys_stay, cls.dialect.ordered)
+        discovered = settle(of_tables, catalog, all_images, cls.dialect.follow)
         # A split may have made a definition before it, or another split, found the message key. Run discovery again.
         lacking |= not every_shape and any(
             not event.table.key_names and MessageKey(event.table.full_name) in facts for event in discovered.events
         )
         mixed = {key.table for key in discovered.facts if isinstance(key, Undescribed)}
         facts = {key: fact for key, fact in facts.items() if not isinstance(key, Encoding) or key.table in mixed}
-        facts |= {key: fact for key, fact in discovered.facts.items() if fact not in cls.dialect.structs}
+        facts |= {key: fact for key, fact in discovered.facts.items() if not cls.dialect.takes_objects(fact)}
         return replace(discovered, complete=discovered.complete and not lacking, facts=facts)
 
     def _look_at_all(self, undescribed: dict[str, list[Any]]) -> None:
@@ -265,7 +239,7 @@ class DialectDiscovery(DialectScanning, Discovery):
         self._take_pairs(name)  # of records before these
         decoded = [image if isinstance(image, dict) else json_members(image) for image in images]
         for image in decoded or [{}]:
-            self._findings += new_shapes(name, known, [image] if image else [], keys, self._dialect.json_columns)
+            self._findings += new_shapes(name, known, [image] if image else [], keys, self._dialect.shape_of)
         if known.types != types:
             self._forget(name)
 

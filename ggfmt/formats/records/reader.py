@@ -7,20 +7,16 @@ until it has enough for a batch, or until a definition changes.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from functools import reduce
+from types import NoneType
 from typing import Any, BinaryIO
 
 import pyarrow as pa
+from msgspec import Raw
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.columns import int64s, texts, token_maps
-from ggfmt.columnar.images import (
-    complete_before_images,
-    fill_missing,
-    nonempty_before_images,
-    nulls_of_changes,
-)
+from ggfmt.columnar.images import complete_before_images, fill_missing, nonempty_before_images
 from ggfmt.columnar.metadata import with_common
 from ggfmt.columnar.timestamps import micros_text
 from ggfmt.dataclasses import dataclass, replace
@@ -30,25 +26,15 @@ from ggfmt.formats.api.reading import Chunk, Drop, Event, Layout, ReadSupport, R
 from ggfmt.formats.json import dumps
 from ggfmt.formats.json import files as json_files
 from ggfmt.formats.json.repeated import EVERY, repeated_member
-from ggfmt.formats.json.shapes import Undescribed, Unexplained, follow, wider
+from ggfmt.formats.json.shapes import Undescribed, Unexplained, wider
 from ggfmt.formats.json.values import json_members
+from ggfmt.formats.records import scanning
 from ggfmt.formats.records.batching import BatchingReader, HeldTable, Wrong
-from ggfmt.formats.records.dialect import (
-    Change,
-    Convert,
-    Dialect,
-    DialectScanning,
-    Examination,
-    RecordSchema,
-    Statement,
-    classify_records,
-    decode_records,
-    examined_one,
-    message_keys,
-)
+from ggfmt.formats.records.dialect import Change, Dialect, Examination, RecordSchema, Statement, classify_records
 from ggfmt.formats.records.discovery import DialectDiscovery
+from ggfmt.formats.records.images import Columns, Convert, JsonImage, TextImage
 from ggfmt.formats.records.problems import avro_json, contradictions, name_problem, unexplained_object
-from ggfmt.formats.records.roles import BOOLEAN, INTEGER, NULL, NUMBER, STRING, Grammar
+from ggfmt.formats.records.roles import BOOLEAN, INTEGER, NULL, NUMBER, STRING, TRANSACTION, Grammar, names_of
 from ggfmt.formats.records.routing import DialectRouter
 from ggfmt.formats.records.rows import (
     JsonRows,
@@ -57,7 +43,6 @@ from ggfmt.formats.records.rows import (
     avro_unions,
     converted,
     json_values,
-    keys_alone,
     may_have_objects,
 )
 from ggfmt.formats.records.scanner import (
@@ -78,7 +63,6 @@ _TAKES = {
     Kind.BOOLEAN: NULL | BOOLEAN,
 }
 _OF_ODD_SHAPES = ("GG204", "GG304", "GG305", "GG308")  # problems that a record of another encoding may have
-_ABSENT = "without a column of the table, which stays as it was; if the source omits NULL, set `absentMeans=null`"
 _TWICE = "with a column twice in an image; ggfmt uses the last value"
 
 
@@ -113,7 +97,7 @@ class DialectTable(HeldTable):
     rows: Rows | None = None
 
 
-class DialectReader(BatchingReader[DialectTable], DialectScanning):
+class DialectReader(BatchingReader[DialectTable], scanning.DialectScanning):
     """The reader of the records of `dialect`.
 
     The scanner takes regular records, and the exact reader takes odd ones. The reader buffers the operations of both,
@@ -124,21 +108,19 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
-        self._dialect = self.dialect(source, self.reads_tokens)
+        self.make_dialect(source, catalog.trusted, self.reads_tokens)
         self._dialect.with_transactions = projection.transactions
-        self._dialect.trusted = catalog.trusted
         self._dialect.catalog = catalog
         self.members, self.sources = self._dialect.members, self._dialect.sources
         self._twice: set[int] = set()  # rows of the current batch with a column twice in an image
         self._placed: tuple[SourceBatch | None, Any] = None, None
         self._made_of: tuple[Chunk, int] | None = None  # what JSON was made of, and the ordinal of its first record
-        if self.dialect.scanned:
-            self.start_scanner()
+        self._keyed = False  # whether a record was in a message whose key may have columns
+        self.start_scanner()
 
     def make_scanner(self, native: Any, grammar: Grammar) -> JsonScanner:
         rows = self.projection.row_only
-        of_keys, shows_rows = rows and self.projection.key_updates, self.dialect.shows_rows
-        return JsonScanner(native, grammar, rows, of_keys, self.reads_tokens, shows_rows=shows_rows)
+        return JsonScanner(native, grammar, rows, rows and self.projection.key_updates, self.reads_tokens)
 
     @classmethod
     def sniff(cls, head: bytes) -> str | None:
@@ -154,28 +136,25 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
 
     unwrapped = staticmethod(dumps.unwrapped)
 
-    spans = DialectScanning.spans
+    spans = scanning.DialectScanning.spans
 
     def starts_of_lines(self, chunk: Chunk, count: int) -> pa.Int64Array | None:
         return json_files.starts_of_lines(chunk, count) if self.dialect.spans is Dialect.spans else None
 
     def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
-        # If definitions are provisional, never decode whole chunks exactly: that does not find records that contradict
-        # the definitions.
-        if self.pauses() and not (self.dialect.scanned and self.catalog.provisional):
-            yield from self._take_in_exactly(chunk)
-        else:
-            made = chunk if self.scanner is None else self._dialect.as_json(chunk)
-            self._made_of = None if made is chunk else (chunk, self.ordinal)
-            for odd in self.odd_records(made):
-                yield from self.take_in_one(odd.meaning)
-                self.learn(odd)
-
-    def _take_in_exactly(self, chunk: Chunk) -> Iterator[Event]:
-        cut, records = decode_records(self._dialect, chunk)
-        self.hold_instead(chunk, cut)
-        for meaning in classify_records(self._dialect, records, message_keys(self._dialect, cut)):
+        self._keyed |= self.dialect.has_message_keys(chunk)
+        for _, _, _, meaning in self.examined(chunk):
             yield from self.take_in_one(meaning)
+
+    def reads_whole(self, chunk: Chunk) -> bool:
+        # If definitions are provisional, never decode whole chunks: that does not find records that contradict the
+        # definitions.
+        return self.pauses() and not (self.dialect.scanned and self.catalog.provisional)
+
+    def as_json(self, chunk: Chunk) -> Chunk:
+        made = chunk if self.scanner is None else self._dialect.as_json(chunk)
+        self._made_of = None if made is chunk else (chunk, self.ordinal)
+        return made
 
     def take_in_one(self, meaning: Examination) -> Iterator[Event]:
         """Process the next record by its classification, and yield the events that cannot wait."""
@@ -195,8 +174,6 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
                     yield from self._take_statement(item, ordinal)
                 elif (yield from self._prepare(item, ordinal)):
                     break
-                elif self.dialect.schema_kind is not None:
-                    self.others[self.dialect.schema_kind] += 1
         elif isinstance(meaning, str):
             self.others[meaning] += 1
         else:
@@ -231,16 +208,18 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
 
     def examined_at(self, chunk: Chunk, start: int, end: int) -> tuple[Any, Examination]:
         if self._made_of is None:
-            return examined_one(self._dialect, chunk, start, end, self._key(self.ordinal))
+            return super().examined_at(chunk, start, end)
         chunk, first = self._made_of
         records = self._dialect.decoded(replace(chunk, spans=[self.spans(chunk)[self.ordinal - first]]))
         assert records is not None, "only other records than JSON become JSON"
         record = next(records)
         return record, next(classify_records(self._dialect, [record]))
 
+    def key_of_next(self) -> bytes | None:
+        return self._key(self.ordinal)
+
     def _key(self, ordinal: int) -> bytes | None:
-        """Return the key of the message with a record; None if the dialect takes no columns from it."""
-        message = self.message(ordinal) if self.dialect.takes_message_keys else None
+        message = self.message(ordinal) if self._keyed else None
         return message and message.key
 
     def bind(self, identity: bytes, odd: OddRecord) -> None:
@@ -293,11 +272,7 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
     def _key_updates(
         self, table: DialectTable, keys: tuple[ImageColumn, ...], after: tuple[ImageColumn, ...], both: pa.BooleanArray
     ) -> pa.BooleanArray | None:
-        """Return the result of `key_updates`. If absent columns are NULL, they are in the rows with both images too."""
-        if self._dialect.absent_is_null and not self._partial:
-            keys = fill_missing(keys, both)
-        if self._dialect.absent_is_null or self.dialect.shows_rows:
-            after = fill_missing(after, both)
+        keys, after = self._dialect.compared_columns(keys, after, both)
         return key_updates(keys, after, table.definition)
 
     def _places(self, scanned: SourceBatch) -> tuple[pa.StringArray, pa.StringArray, Wrong]:
@@ -317,7 +292,7 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
         self._placed = None, None
 
     def took(self, table: DialectTable, scanned: SourceBatch) -> SourceBatch:
-        if self.wrapped and self.dialect.takes_message_keys:
+        if self.wrapped and self._keyed:
             scanned = self._with_message_keys(table, scanned)
         for place, name in self.scanner.notes:
             count = scanned.note(place)
@@ -327,7 +302,8 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
 
     def _with_message_keys(self, table: DialectTable, scanned: SourceBatch) -> SourceBatch:
         """Leave records whose images lack a column of the key of their message to the exact reader, which adds it."""
-        absent = absent_columns(scanned, table.definition.column_names, self.projection.row_only, self._partial)
+        whole = self._dialect.whole_before_images(scanned.op)
+        absent = absent_columns(scanned, table.definition.column_names, self.projection.row_only, whole)
         lacking = set()
         for row, names in absent.items():
             ordinal = scanned.ordinal[row].as_py()
@@ -338,7 +314,7 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
             return scanned
         table.done = list(super().collect(table))  # what was exact before stays in its own batches
         for ordinal in sorted(lacking):
-            _, meaning = examined_one(self._dialect, *self.locate_value(ordinal), self._key(ordinal))
+            _, meaning = scanning.examined_one(self._dialect, *self.locate_value(ordinal), self._key(ordinal))
             assert isinstance(meaning, list), "the exact reader refuses a record that the scanner took"
             table.operations += meaning
             table.ordinals.extend([ordinal] * len(meaning))
@@ -370,9 +346,7 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
             return True
         held = self.tables.get(name)
         if record_schema is not None:
-            settled = self.catalog.settle(record_schema.table)
-            if self.dialect.keys_stay:
-                settled = follow(settled, current, self.dialect.ordered)
+            settled = self.dialect.follow(self.catalog.settle(record_schema.table), current)
             settled = wider(settled, self.source.facts.get(Undescribed(name), ()))
             if settled != current:
                 self._remark_told(name)
@@ -392,10 +366,6 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
 
     # Batches
 
-    @property
-    def _partial(self) -> bool:
-        return self.dialect.overlay or self.dialect.partial_before
-
     def columns(self, table: DialectTable) -> ChangeBatch | Wrong:
         _, ops, op_ts, positions, befores, afters, tokens, _, transactions, origins = zip(
             *table.operations, strict=True
@@ -413,17 +383,15 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
         rows = self._rows(table, (*befores, *afters))
         asked = self.projection
         if asked.row_only:
-            of_updates = asked.key_updates
-            befores = tuple(
-                b if o == "D" or (o == "U" and (of_updates or self.dialect.shows_rows)) else None
-                for o, b in zip(ops, befores, strict=True)
-            )
+            needing = {kind for kind in set(ops) if self._dialect.needs_before_image(kind, asked.key_updates)}
+            befores = tuple(image if kind in needing else None for kind, image in zip(ops, befores, strict=True))
         decoded, wrong = rows.decode((*befores, *afters))
         if wrong:
             return {row % len(ops): diagnostic for row, diagnostic in wrong.items()}
         old, new = decoded[: len(ops)], decoded[len(ops) :]
         maps = token_maps(tokens) if self.reads_tokens else None
-        ids = texts(transactions) if asked.transactions and self.dialect.transaction_members else None
+        has_ids = asked.transactions and names_of(self.dialect.record, TRANSACTION)
+        ids = texts(transactions) if has_ids else None
         origin = texts(origins) if any(each is not None for each in origins) else None
         key_update = None
         if not asked.row_only:
@@ -431,26 +399,26 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
             if self.dialect.empty_old_is_none:
                 has_before = nonempty_before_images(op, has_before, before_columns)
         else:
+            of_updates: Columns = rows.columns(old) if self._dialect.needs_before_image("U", asked.key_updates) else ()
             if asked.key_updates:
-                before, after = rows.columns(old), rows.columns(new)
-                keys = tuple(before[place] for place in table.definition.key_indices)
-                key_update = self._key_updates(table, keys, after, pc.and_(has_before, has_after))
+                keys = tuple(of_updates[place] for place in table.definition.key_indices)
+                key_update = self._key_updates(table, keys, rows.columns(new), pc.and_(has_before, has_after))
             images = [b if o == "D" else a for o, b, a in zip(ops, befores, afters, strict=True)]
             chosen = [b if o == "D" else a for o, b, a in zip(ops, old, new, strict=True)]
             before_columns = after_columns = self._decoded(rows, images, chosen)
-            if self.dialect.shows_rows:
-                changed = pc.and_(pc.equal(op, "U"), has_before)
-                after_columns = nulls_of_changes(rows.columns(old), after_columns, changed)
+            after_columns = self._dialect.shown_columns(of_updates, after_columns, op, has_before)
         read = SourceBatch(
             op, before_columns, after_columns, has_before, has_after, (), maps, int64s(table.ordinals), {}
         )
         return self._batch(table, read, op_texts, texts(positions), key_update, ids, origin)
 
-    def _rows(self, table: DialectTable, images: Iterable[Any]) -> Rows:
+    def _rows(self, table: DialectTable, images: Iterable[JsonImage | TextImage | None]) -> Rows:
         """Return the decoder of the images of a table, which are all JSON, or all dicts."""
         first = next((image for image in images if image is not None), None)
         if table.rows is None:
-            kind = TextRows if first is None or isinstance(first, dict) else JsonRows
+            if not isinstance(first, (TextImage, bytes, Raw, NoneType)):
+                raise TypeError("an image is neither a JSON object nor made by `text_image`")
+            kind = TextRows if first is None or isinstance(first, TextImage) else JsonRows
             rows = kind(table.definition, given=table.definition.full_name in self.catalog.trusted)
             if first is None:  # there are only truncates: the form of images is still unknown
                 return rows
@@ -480,14 +448,13 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
         A row format shows one image of each operation: `read.after`.
         """
         wrong: Wrong = {}
-        delete = pc.equal(read.op, OpType.DELETE.value)
         row_only, new = self.projection.row_only, read.after
         if row_only:
+            delete = pc.equal(read.op, OpType.DELETE.value)
             converted_images = replace(read, after=self._converted(table, new, delete, None, wrong))
         else:
-            if self.dialect.shows_rows:
-                new = nulls_of_changes(read.before, new, pc.and_(pc.equal(read.op, "U"), read.has_before))
-            whole = delete if self._partial else None
+            new = self._dialect.shown_columns(read.before, new, read.op, read.has_before)
+            whole = self._dialect.whole_before_images(read.op)
             converted_images = replace(
                 read,
                 before=self._converted(table, read.before, read.has_before, whole, wrong),
@@ -499,11 +466,7 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
         if self.dialect.overlay and not row_only:
             batch = replace(batch, before=complete_before_images(batch.before, batch.after, batch.op))
         self._remark(table, len(read))
-        if self.dialect.shows_rows and not self._dialect.absent_is_null:
-            absent = (pc.invert(column.present) for column in new if column.present is not None)
-            lacking = pc.and_(read.has_after, reduce(pc.or_, absent, pc.invert(read.has_after))).true_count
-            if lacking:
-                self.remarks[Remark("GG324", table.definition.full_name, _ABSENT)] += lacking
+        self.remarks.update(self._dialect.remarks(table.definition.full_name, new, read.has_after))
         return batch
 
     def _remark(self, table: DialectTable, operations: int) -> None:
@@ -542,8 +505,8 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
         before  the rows that are before images; None if no row is
         whole   the rows that are images of whole rows; None if all are
         """
-        if self._dialect.keys_only and before is not None:
-            columns, keyless = keys_alone(table.definition, columns, before)
+        if before is not None:
+            columns, keyless = self._dialect.meaningful_columns(table.definition, columns, before)
             wrong |= keyless
         for column, values in zip(table.definition.columns, columns, strict=True):
             wrong |= self._unexplained(table, column, values)
@@ -568,7 +531,7 @@ class DialectReader(BatchingReader[DialectTable], DialectScanning):
         members = self.source.facts.get(Unexplained(name, column.name))
         if members is not None and table.record_schema is None:
             problem = unexplained_object(name, column.name, members)
-        elif self.dialect.scalars_only or (table.record_schema is None and name in self._dialect.flattened):
+        elif self._dialect.refuses_objects(name, described=table.record_schema is not None):
             rows, problem = avro_unions(values, rows), avro_json(Span(table=name, field=column.name))
         else:
             return {}
@@ -587,11 +550,6 @@ def dialect_input(
     def made(base: type[Any], word: str, **attributes: Any) -> type[Any]:
         return type(f"{dialect.__name__}{word}", (base,), {"dialect": dialect, **attributes})
 
-    reads = made(
-        reader,
-        "Reader",
-        transaction_tokens=dialect.transaction_tokens,
-        checks_definitions=dialect.checks_definitions,
-    )
+    reads = made(reader, "Reader", transaction_tokens=dialect.transaction_tokens)
     routes = None if router is None else made(router, "Router")
     return ReadSupport(reads, made(discovery, "Discovery"), routes, other)

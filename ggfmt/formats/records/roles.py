@@ -304,6 +304,7 @@ class Grammar(NamedTuple):
     """The records of a dialect as the scanner takes them.
 
     row_token  the token with the number of an operation in its record, if the record has several; after all others
+    shows_rows  an update is odd if only its before image has a column, and rows are read
     columns    which undeclared members are columns: how their names start, and BEFORE, AFTER or ROW for their image.
                They are members of the object whose role has the `others` COLUMNS, or, without one, of the record.
                None: no undeclared member is a column, and declared members have any order.
@@ -313,6 +314,7 @@ class Grammar(NamedTuple):
     ops: Ops
     row_token: str | None = None
     columns: tuple[tuple[bytes, int], ...] | None = None
+    shows_rows: bool = False
 
 
 NO_RECORDS = Grammar((), {})  # every record is odd, until the first operation determines a grammar
@@ -322,14 +324,13 @@ def make_grammar(
     record: type[msgspec.Struct],
     conditions: Collection[str] = (),
     notes: Notes = (),
-    row_token: str | None = None,
     inherited: bool = True,
 ) -> Grammar:
     """Return the grammar of records that a class declares; if not `inherited`, use only the class's own fields."""
     held = frozenset(conditions)
     found = (member.role for member in declared(record, held, inherited))
     ops = next((role.ops for role in found if role is not None and role.action == OP), {})
-    return Grammar(tuple(_members(record, held, notes, (), inherited)), ops, row_token)
+    return Grammar(tuple(_members(record, held, notes, (), inherited)), ops)
 
 
 class Declared(NamedTuple):
@@ -372,6 +373,15 @@ def columns_of(record: type[msgspec.Struct], kind: str) -> tuple[tuple[str, Part
     """List the slots of a kind of part under any conditions, with lower ranks first."""
     found = _columns_of(record, kind)
     return tuple(sorted(dict(found).items(), key=lambda pair: pair[1].rank))
+
+
+def names_of(record: Any, kind: str) -> tuple[str, ...]:
+    """List the names of these slots; none if the record is no struct."""
+    return tuple(name for name, _ in columns_of(record, kind)) if is_struct(record) else ()
+
+
+def is_struct(record: Any) -> bool:
+    return isinstance(record, type) and issubclass(record, msgspec.Struct)
 
 
 @lru_cache(maxsize=256)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pyarrow as pa
 
@@ -12,18 +12,9 @@ from ggfmt.columnar.columns import int64s
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.reading import EVERY_TABLE_OF, Chunk, Routed, Router, Unroutable
-from ggfmt.formats.records.dialect import (
-    Change,
-    DialectScanning,
-    Examination,
-    RecordSchema,
-    classify_records,
-    decode_records,
-    examined_one,
-    message_keys,
-)
-from ggfmt.formats.records.roles import Grammar
-from ggfmt.formats.records.scanner import DEFINITIONS, JsonScanner, OddRecord
+from ggfmt.formats.records.dialect import Change, Examination, RecordSchema
+from ggfmt.formats.records.scanner import OddRecord
+from ggfmt.formats.records.scanning import DialectScanning
 from ggfmt.model.table import Catalog, TableDef
 
 
@@ -32,16 +23,13 @@ class DialectRouter(DialectScanning, Router):
 
     depends_on_facts: ClassVar[bool] = True  # while a dialect lacks facts, it does not know the tables of records
 
+    routes = True
+
     def __init__(self, catalog: Catalog, source: WriterSettings) -> None:
         super().__init__(catalog, source)
-        self._dialect = self.dialect(source, with_tokens=False)
-        self._dialect.trusted = catalog.trusted
+        self.make_dialect(source, catalog.trusted)
         self.set_aside()
-        if self.dialect.scanned:
-            self.start_scanner()
-
-    def make_scanner(self, native: Any, grammar: Grammar) -> JsonScanner:
-        return JsonScanner(native, grammar, False, False, False, DEFINITIONS, routes=True)
+        self.start_scanner()
 
     def set_aside(self) -> None:
         self.bound = array("q", [0])  # the number of the table, by its number in the notes of the scanner
@@ -54,15 +42,13 @@ class DialectRouter(DialectScanning, Router):
         self._cut, self._is_cut = chunk, False
         self._starts: pa.Int64Array | None = None
         self._found: list[pa.Int64Array] = []
-        if self.pauses():
-            self._cut, decoded = decode_records(self._dialect, chunk)
-            examined = classify_records(self._dialect, decoded, message_keys(self._dialect, chunk))
-            self._found.append(int64s(array("q", map(self._table_of, examined))))
-        else:
-            for odd in self.odd_records(chunk):
-                self.ordinal += 1
-                self._found.append(int64s(array("q", [self._table_of(odd.meaning)])))
-                self.learn(odd)
+        whole = array("q")
+        for _, _, start, meaning in self.examined(chunk):
+            self.ordinal += 1
+            if start is None:
+                whole.append(self._table_of(meaning))
+            else:
+                self._found.append(int64s(array("q", [self._table_of(meaning)])))
         if self.depends_on_facts and self._dialect.lacking:
             raise Unroutable
         records: Chunk = self._cut
@@ -73,7 +59,7 @@ class DialectRouter(DialectScanning, Router):
             self._is_cut = any(problem.code == "GG302" for problem in chunk.wrapped.problems.values())
             if not records.layout.array:
                 starts = int64s(array("q", (start for start, _ in records.spans)))
-        tables = pa.concat_arrays(self._found or [int64s(array("q"))])
+        tables = pa.concat_arrays([*self._found, int64s(whole)])
         if starts is None:
             spans = self.spans(records) if records.spans is None else records.spans
             return Routed(records, None, spans, tables, self._is_cut)
@@ -81,14 +67,13 @@ class DialectRouter(DialectScanning, Router):
             records = replace(records, data=records.data + b"\n")  # the line of another file may follow
         return Routed(records, starts, (), tables, self._is_cut)
 
-    def settled(self, chunk: Chunk) -> Chunk:
-        self._cut = super().settled(chunk)
-        return self._cut
+    def hold_instead(self, chunk: Chunk, cut: Chunk) -> None:
+        self._cut = cut
 
-    def examined_at(self, chunk: Chunk, start: int, end: int) -> tuple[Any, Examination]:
-        with_key = chunk.wrapped if self._dialect.takes_message_keys else None
-        key = None if with_key is None else with_key.messages[self.ordinal].key
-        return examined_one(self._dialect, chunk, start, end, key)
+    def key_of_next(self) -> bytes | None:
+        wrapped = self._cut.wrapped
+        has_key = wrapped is not None and self.dialect.has_message_keys(self._cut)
+        return wrapped.messages[self.ordinal].key if wrapped is not None and has_key else None
 
     def know_starts(self, starts: pa.Int64Array) -> None:
         self._starts = starts

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -17,12 +16,11 @@ import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.columns import MISSING, MISSING_RAW, JsonColumn, raw_column, text_column
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.json.values import AVRO_TYPES, json_kind, plain_name, raw_members
 from ggfmt.formats.records.batching import Wrong
-from ggfmt.formats.records.dialect import Convert
+from ggfmt.formats.records.images import Convert
 from ggfmt.formats.records.problems import unknown_column
 from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import TableDef
@@ -170,28 +168,6 @@ def _with_plain_names(image: bytes) -> bytes:
     if b"\\" not in image:
         return image
     return msgspec.json.encode({plain_name(name): value for name, value in raw_members(image).items()})
-
-
-def keys_alone(
-    table: TableDef, columns: tuple[ImageColumn, ...], rows: pa.BooleanArray
-) -> tuple[tuple[ImageColumn, ...], Wrong]:
-    """Return the columns with all columns outside the key missing in `rows`, and problems by row.
-
-    If the table has no key, return the columns unchanged, and GG205 for each of the `rows`.
-    """
-    if not table.key_indices:
-        message = f"the table `{table.full_name}` has no primary key, but before images have only key columns"
-        problem = Diagnostic("GG205", message, help="define its key with `primaryKeys` or `--definitions`")
-        return columns, dict.fromkeys(non_null_values(pc.indices_nonzero(rows)), problem)
-    kept = pc.invert(rows)
-    done = []
-    for definition, column in zip(table.columns, columns, strict=True):
-        if not definition.key:
-            values = pc.if_else(kept, column.values, pa.scalar(None, pa.string()))
-            present = kept if column.present is None else pc.and_(column.present, kept)
-            column = replace(column, values=values, present=present)
-        done.append(column)
-    return tuple(done), {}
 
 
 def json_values(column: ImageColumn, scalars: bool, nested: bool) -> pa.BooleanArray | None:

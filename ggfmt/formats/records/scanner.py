@@ -233,11 +233,10 @@ class JsonScanner(Scanner):
         key_updates: bool,
         with_tokens: bool,
         purpose: int = ROWS,
-        shows_rows: bool = False,
         routes: bool = False,
     ) -> None:
-        """`native`: the module of kernels; `shows_rows`: as in `Dialect`; `routes`: only find the table of each record,
-        with the purpose `DEFINITIONS`. If `row_only`, an update is odd if its after image lacks a column that changed.
+        """`native`: the module of kernels; `routes`: only find the table of each record, for the purpose `DEFINITIONS`.
+        If `row_only`, an update is odd if its after image lacks a column that changed.
         """
         members = grammar.members if with_tokens else _without_tokens(grammar.members)
         ops = {text.encode(): _op(meaning, with_tokens) for text, meaning in grammar.ops.items() if is_plain(text)}
@@ -245,7 +244,15 @@ class JsonScanner(Scanner):
         slots = list(_slots(grammar.members))
         super().__init__(
             native.JsonScanner(
-                members, ops, image_rules(), row_only, key_updates, row_token, purpose, grammar.columns, shows_rows
+                members,
+                ops,
+                image_rules(),
+                row_only,
+                key_updates,
+                row_token,
+                purpose,
+                grammar.columns,
+                grammar.shows_rows,
             ),
             with_tokens,
             {name: place for place, (name, full_name) in enumerate(slots) if full_name is None},
@@ -349,8 +356,14 @@ class Scanning(ABC):
     def spans(self, chunk: Chunk) -> Sequence[tuple[int, int]]:
         """Return start and end of each record in the data of a chunk, in bytes."""
 
+    def hold_instead(self, chunk: Chunk, cut: Chunk) -> None:  # noqa: B027 - a reader and a router keep it
+        """Keep a chunk cut into records in place of the chunk itself."""
+
     def settled(self, chunk: Chunk) -> Chunk:
-        return chunk.settled()
+        """Return the latest chunk, cut into records, and keep it in this form from now on."""
+        cut = chunk.settled()
+        self.hold_instead(chunk, cut)
+        return cut
 
     def know(self, identity: bytes) -> bool:
         """Bind a table to an identity without one of its records; return False if that is impossible."""
@@ -405,7 +418,8 @@ class Scanning(ABC):
                 places = places_of(self.spans(chunk))
             for index in range(2 * (self.ordinal - first), len(places), 2):
                 yield self._odd(chunk, first, places[index], places[index + 1], None)
-        self._pause = self._pause or pause_after(odd, self.ordinal - first)
+        is_costly = odd > _FEW and odd * _MANY > self.ordinal - first
+        self._pause = self._pause or _PAUSE * is_costly
 
     def _odd(self, chunk: Chunk, first: int, start: int, end: int, identity: bytes | None) -> OddRecord:
         record, meaning = self.examined_at(chunk, start, end)
@@ -447,11 +461,6 @@ _MANY = 4  # if more than one of so many records is odd, it is faster to decode 
 _PAUSE = 16  # length of a pause of the scanner, in chunks
 
 
-def pause_after(odd: int, records: int) -> int:
-    """Return for how many chunks to pause the scanner after a chunk with so many odd ones among its records."""
-    return _PAUSE if odd > _FEW and odd * _MANY > records else 0
-
-
 def places_of(spans: Sequence[tuple[int, int]]) -> array[int]:
     """Return the starts and ends of spans as one array in which they alternate."""
     if isinstance(spans, Spans):
@@ -470,12 +479,10 @@ def image_rules() -> dict[bytes, tuple[int, ...]]:
 
 
 def absent_columns(
-    scanned: SourceBatch, names: Sequence[str], row_only: bool, partial_before: bool
+    scanned: SourceBatch, names: Sequence[str], row_only: bool, whole: pa.BooleanArray | None
 ) -> dict[int, set[str]]:
-    """Return the columns that an image lacks, by row. `partial_before`: before images of updates may lack columns."""
-    has_before = scanned.has_before
-    if partial_before:
-        has_before = pc.and_(has_before, pc.not_equal(scanned.op, "U"))
+    """Return the columns that an image lacks, by row. `whole`: the rows whose before image may lack none; None: all."""
+    has_before = scanned.has_before if whole is None else pc.and_(scanned.has_before, whole)
     images = [(has_before, scanned.before), (scanned.has_after, scanned.after)]
     if row_only:
         images = [(pc.or_(scanned.has_before, scanned.has_after), scanned.after)]

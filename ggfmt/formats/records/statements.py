@@ -148,7 +148,7 @@ class _Words:
 
     def name(self) -> Name | None:
         parts = []
-        while _is_name(self.next):
+        while self.next[:1].isalnum() or (self.next != "[" and self.next[:1] in {*'`"[_$@'}):
             parts.append(self._tokens[self._place])
             self.skip()
             if not self.take("."):
@@ -167,10 +167,6 @@ class _Words:
             self.take(EVERY)
             if not self.take(","):
                 return tuple(found)
-
-
-def _is_name(token: str) -> bool:
-    return token[:1].isalnum() or (token != "[" and token[:1] in {*'`"[_$@'})
 
 
 def _statements(sql: str) -> Iterator[_Words]:

@@ -11,9 +11,10 @@ from msgspec import Raw
 
 from ggfmt.formats.json.values import raw_members
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.declared import DeclaredDialect, Images
+from ggfmt.formats.records.declared import DeclaredDialect
 from ggfmt.formats.records.dialect import ABSENT, Meaning, Statement
-from ggfmt.formats.records.problems import RecordError, decoded
+from ggfmt.formats.records.images import Images
+from ggfmt.formats.records.problems import RecordError, decoded, no_op
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.statements import unclear
 from ggfmt.formats.shareplex import AFTER
@@ -22,6 +23,7 @@ from ggfmt.lazy import lazy_regex
 _OPS = {"INS": "I", "INSERT": "I", "UPD": "U", "UPDATE": "U", "DEL": "D", "DELETE": "D", "TRUNCATE": "T"}
 _FORMS: roles.Ops = {form: op for name, op in _OPS.items() for form in (name, name.lower())}
 _BEFORE_HALF, _AFTER_HALF = "UPDATE BEFORE", "UPDATE AFTER"
+_LEGAL = ("ins", "upd", "del", "INSERT", "UPDATE", "DELETE", "TRUNCATE")
 _DROP = "DROP TABLE"
 _UNCLEAR = ("DROP PARTITION", "DROP SUBPARTITION", "DROP USER", "DROP TABLESPACE", "RENAME", "RENAME TABLE")
 _STATEMENT = lazy_regex(r"(ALTER|CREATE|DROP|ADD|MODIFY|RENAME)\b", re.ASCII)
@@ -74,7 +76,9 @@ class SharePlex(DeclaredDialect):
         if op == "T":
             return ((None, None),)
         if op == "U" and before is not None and self.options.complete_after:
-            after = _overlaid(before, after, table)
+            reason = "`data` or `key` is not an object"
+            old, changed = (decoded(raw_members, image, reason, table) for image in (before, after))
+            after = msgspec.json.encode({**old, **changed})
         return ((before, after),)
 
     def others(self, record: SharePlexRecord, word: str | None) -> Meaning:
@@ -92,23 +96,11 @@ class SharePlex(DeclaredDialect):
 
     def _statement(self, name: str, record: SharePlexRecord) -> Meaning:
         if not _STATEMENT.match(name):
-            raise _no_op(name)
+            raise no_op("op", name, _LEGAL, more=", and names of DDL statements")
         word, head = f"ddl {name[:40].lower()}", self.change(record, "T", self.table(record))
         if name in _UNCLEAR or (name == _DROP and not head.table):
             return (Statement(word, (), (unclear(head.table),)),)
         return (Statement(word, (head,) if name == _DROP else ()),)
-
-
-def _no_op(name: str) -> RecordError:
-    word = name if len(name) <= 40 else "..."
-    help = "legal values are `ins`, `upd`, `del`, `INSERT`, `UPDATE`, `DELETE`, `TRUNCATE`, and names of DDL statements"
-    return RecordError("GG304", f"`op` cannot be `{word}`", help)
-
-
-def _overlaid(key: Raw, row: Raw, table: str) -> bytes:
-    """The row after an update: the row before it with what changed."""
-    before, changed = (decoded(raw_members, image, "`data` or `key` is not an object", table) for image in (key, row))
-    return msgspec.json.encode({**before, **changed})
 
 
 READ_SIDES = {"shareplex_json": dialect_input(SharePlex)}

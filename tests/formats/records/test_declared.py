@@ -58,7 +58,9 @@ class Row(msgspec.Struct, gc=False):
 
 class Rows(DeclaredDialect):
     record = Row
-    partial_before = True
+
+    def is_partial(self, op: str) -> bool:
+        return op == "U"
 
     @staticmethod
     def sniff(members: dict[str, Any]) -> str | None:

@@ -21,7 +21,7 @@ from msgspec import UNSET, Raw, UnsetType
 from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import WriterSettings
-from ggfmt.formats.api.reading import Layout, ReadSupport, UnknownTable
+from ggfmt.formats.api.reading import Chunk, Layout, ReadSupport, UnknownTable
 from ggfmt.formats.goldengate import records
 from ggfmt.formats.goldengate.json import JsonOptions, JsonRecordOptions
 from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS, MetaColumn
@@ -30,9 +30,19 @@ from ggfmt.formats.goldengate.reading import Metadata, MetadataDialect, check_op
 from ggfmt.formats.goldengate.records import OP_WORDS
 from ggfmt.formats.json.files import JSON_ROW, is_json_row
 from ggfmt.formats.json.shapes import JSON_TYPES, SQL_TYPES, UNKNOWN
-from ggfmt.formats.json.values import decode, json_kind, json_name, json_text, raw_members
+from ggfmt.formats.json.values import decode, json_kind, json_name, raw_members, token_text
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, RecordSchema, non_null, without_empty_images
+from ggfmt.formats.records.dialect import (
+    ABSENT,
+    Change,
+    Dialect,
+    Meaning,
+    RecordSchema,
+    Statement,
+    none_if_null,
+    without_empty_images,
+)
+from ggfmt.formats.records.images import Images
 from ggfmt.formats.records.members import MemberDecoder
 from ggfmt.formats.records.problems import (
     NAME_TABLE,
@@ -43,7 +53,7 @@ from ggfmt.formats.records.problems import (
     name_problem,
     no_op,
 )
-from ggfmt.formats.records.reader import dialect_input
+from ggfmt.formats.records.reader import DialectReader, dialect_input
 from ggfmt.formats.records.roles import Grammar
 from ggfmt.formats.records.scanner import is_plain
 from ggfmt.model.change import OP_TYPES
@@ -57,7 +67,6 @@ from ggfmt.model.table import STRING, Catalog, SqlType, TableDef, name_of_fields
 
 _encode = msgspec.json.encode
 _Members = dict[str, Raw]
-_Images = tuple[Any, Any]
 _WORDS = {name: name for name in OP_TYPES} | OP_WORDS
 
 
@@ -85,7 +94,7 @@ class OptionDialect(MetadataDialect):
             check_operation_type(metadata_of(source), "messages")
         return Dialect.layout(head, whole, source)
 
-    def images(self, op: str, members: _Members) -> _Images:
+    def images(self, op: str, members: _Members) -> Images:
         """Return the before and after images of a record, each as the bytes of a JSON object, or None."""
         raise NotImplementedError
 
@@ -149,7 +158,7 @@ class OptionDialect(MetadataDialect):
             return self.metadata.single_tokens(record)
         tokens = self.metadata.raw(record, self.metadata.roles.tokens)
         members = {} if tokens is None else decoded(raw_members, tokens, "the tokens are not an object", table)
-        return {name: json_text(value) for name, value in members.items()}
+        return {name: token_text(value) for name, value in members.items()}
 
 
 class JsonRow(OptionDialect):
@@ -159,7 +168,7 @@ class JsonRow(OptionDialect):
     def sniff(members: dict[str, Any]) -> str | None:
         return "`table` and `op_type` next to its columns" if is_json_row(members) else None
 
-    def images(self, op: str, members: _Members) -> _Images:
+    def images(self, op: str, members: _Members) -> Images:
         columns = self.of_images(members)
         image = _encode(columns)
         if op == "D":
@@ -173,13 +182,13 @@ class JsonRow(OptionDialect):
 class JsonByOptions(OptionDialect):
     """Dialect of the operation model, with metadata or images that depend on options, which the user has to give."""
 
-    def images(self, op: str, members: _Members) -> _Images:
+    def images(self, op: str, members: _Members) -> Images:
         options: JsonOptions = self.options
         if options.flatten:
             before, after = (_with_prefix(members, prefix) for prefix in options.image_names)
             return without_empty_images(op, before, after)
         old, new = options.image_names
-        return without_empty_images(op, non_null(members.get(old, ABSENT)), non_null(members.get(new, ABSENT)))
+        return without_empty_images(op, none_if_null(members.get(old, ABSENT)), none_if_null(members.get(new, ABSENT)))
 
     def image_members(self) -> Grammar | None:
         options: JsonOptions = self.options
@@ -284,11 +293,7 @@ class OperationJson(Dialect):
     scalars_only = True
     empty_old_is_none = True
     keeps_nested = False
-    keys_stay = False
-    takes_message_keys = False
-    schema_kind = "object metadata"
     scanned = True
-    checks_definitions = True
     transaction_tokens = TRANSACTION_TOKENS
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
@@ -305,6 +310,14 @@ class OperationJson(Dialect):
     def decoder(self) -> OperationDecoder:
         return OperationDecoder(OperationRecord)
 
+    @classmethod
+    def follow(cls, table: TableDef, previous: TableDef | None) -> TableDef:
+        return table  # which has no key if it names none
+
+    @classmethod
+    def has_message_keys(cls, chunk: Chunk) -> bool:
+        return False  # records name the keys of their tables
+
     # One record
 
     def changes(self, record: OperationRecord | OtherRecord) -> Meaning:
@@ -316,8 +329,10 @@ class OperationJson(Dialect):
             return self._other_meaning(members, b"{}")
         position = None if record.pos is None else str(record.pos)
         if self.catalog is None:
-            self._learn_key(name, record)
-            before, after = non_null(record.before), non_null(record.after)
+            keys = () if record.primary_keys is _NULL or name in self.keys else named_keys(record.primary_keys)
+            if keys:
+                self.keys[name] = keys
+            before, after = none_if_null(record.before), none_if_null(record.after)
             return (Change(name, record.op_type[0], record.op_ts, position, before, after, {}),)
         if self.catalog.provisional and self._contradicts(name, record, self.catalog):
             return UnknownTable.named("?")
@@ -338,7 +353,7 @@ class OperationJson(Dialect):
         if definition is None:
             return UnknownTable.named(name, here)
         op = record.op_type[0]
-        before, after = without_empty_images(op, non_null(record.before), non_null(record.after))
+        before, after = without_empty_images(op, none_if_null(record.before), none_if_null(record.after))
         tokens = self._tokens(record) if self.with_tokens else {}
         return (Change(name, op, record.op_ts, position, before, after, tokens),)
 
@@ -369,7 +384,9 @@ class OperationJson(Dialect):
         here = Span(table=name, position=None if isinstance(position, (dict, list, type(None))) else str(position))
         if kind == records.OBJECT_METADATA:
             table = records.table_def(name, members.get("columns"), here)
-            return (RecordSchema(table, (None,) * len(table.columns)),) if isinstance(table, TableDef) else table
+            if not isinstance(table, TableDef):
+                return table
+            return RecordSchema(table, (None,) * len(table.columns)), Statement("object metadata")
         if kind in OP_NAMES and (self.catalog is None or self.catalog.provisional):
             # A rejected record also contributes the key of its table.
             raw = raw_members(data)
@@ -433,13 +450,7 @@ class OperationJson(Dialect):
         try:
             return _decode_tokens(record.tokens) or {}
         except msgspec.ValidationError:
-            return {name: json_text(value) for name, value in raw_members(record.tokens).items()}
-
-    def _learn_key(self, name: str, record: OperationRecord) -> None:
-        if name not in self.keys and record.primary_keys is not _NULL:
-            keys = named_keys(record.primary_keys)
-            if keys:
-                self.keys[name] = keys
+            return {name: token_text(value) for name, value in raw_members(record.tokens).items()}
 
     # The scanner
 
@@ -502,4 +513,8 @@ def _classes(kind: SqlType) -> frozenset[type]:
     )
 
 
-READ_SIDES = {"json": dialect_input(OperationJson, other=by_options), "json_row": READ_SIDE}
+class OperationReader(DialectReader):
+    checks_definitions = True
+
+
+READ_SIDES = {"json": dialect_input(OperationJson, OperationReader, other=by_options), "json_row": READ_SIDE}

@@ -23,9 +23,10 @@ from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.reading import Metadata, MetadataDialect
 from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
 from ggfmt.formats.json.repeated import EVERY, Once
-from ggfmt.formats.json.values import json_texts, raw_members
+from ggfmt.formats.json.values import raw_members, texts_or_none
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Meaning, RecordSchema, converting, non_null
+from ggfmt.formats.records.dialect import ABSENT, Change, Meaning, RecordSchema, none_if_null
+from ggfmt.formats.records.images import Convert, converting
 from ggfmt.formats.records.problems import MAX_SHOWN, NAME_TABLE, RecordError, decoded, missing_member_error, no_op
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.roles import Grammar
@@ -69,10 +70,10 @@ class KafkaConnect(MetadataDialect):
     def changes(self, record: dict[str, Raw]) -> Meaning:
         schema = None
         if record.keys() == {"schema", "payload"}:
-            payload = non_null(record["payload"])
+            payload = none_if_null(record["payload"])
             if payload is None:
                 return "tombstone"
-            if non_null(record["schema"]) is not None:
+            if none_if_null(record["schema"]) is not None:
                 schema = self._schema(record["schema"])
             record = decoded(raw_members, payload, "`payload` is not an object")
         elif not record:
@@ -88,7 +89,7 @@ class KafkaConnect(MetadataDialect):
         op = self._op(metadata.text(record, places.op), table)
         row = {name: value for name, value in record.items() if name not in metadata.names}
         if _is_by_image(row) if schema is None else schema.by_image:
-            before, after = (non_null(record.get(name, ABSENT)) for name in _IMAGES)
+            before, after = (none_if_null(record.get(name, ABSENT)) for name in _IMAGES)
             op = op or _op_of_images(before, after)
         else:
             image = Raw(msgspec.json.encode(row))
@@ -106,7 +107,7 @@ class KafkaConnect(MetadataDialect):
     def grammar(self, record: dict[str, Raw]) -> Grammar | None:
         schema, wrapped = None, record.keys() == {"schema", "payload"}
         if wrapped:
-            schema = None if non_null(record["schema"]) is None else self._schema(record["schema"])
+            schema = None if none_if_null(record["schema"]) is None else self._schema(record["schema"])
             record = raw_members(record["payload"])
         columns = self._metadata(record) if schema is None else schema.metadata
         metadata = _metadata(columns)
@@ -221,16 +222,17 @@ _FIXED = KafkaConnectOptions(include_primary_keys=True).metadata(Context(include
 
 def _tokens(metadata: Metadata, record: Mapping[str, Raw], table: str) -> dict[str, str]:
     value = metadata.raw(record, metadata.roles.tokens)
-    texts = {} if value is None else decoded(json_texts, value, "the tokens are not an object", table)
-    texts = {**metadata.single_tokens(record), **texts}
-    return {name: text for name, text in texts.items() if text is not None}
+    texts = {} if value is None else decoded(texts_or_none, value, "the tokens are not an object", table)
+    every: dict[str, str | None] = {**metadata.single_tokens(record)}
+    every.update(texts)
+    return {name: text for name, text in every.items() if text is not None}
 
 
 def _is_by_image(row: Mapping[str, Raw]) -> bool:
     """Return whether a message without a schema has images: after its metadata, only JSON objects or null."""
     if tuple(row) != _IMAGES:
         return False
-    images = map(non_null, row.values())
+    images = map(none_if_null, row.values())
     return all(image is None or bytes(image)[:1] == b"{" for image in images)
 
 

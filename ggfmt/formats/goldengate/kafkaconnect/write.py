@@ -82,10 +82,6 @@ def column_type(type: SqlType, options: KafkaConnectOptions) -> ColumnType:
     return _STRING
 
 
-def _as_they_are(values: pa.StringArray) -> json_text.JsonValues:
-    return values, []
-
-
 def _fits(type: SqlType, digits: int) -> bool:
     return type.precision is None or type.precision <= digits
 
@@ -116,13 +112,9 @@ def _float(number: float) -> str:
     return float_text(nearest)
 
 
-def _whole_or_double(number: float) -> str:
-    return str(int(number)) if number.is_integer() else double_text(number)
-
-
 _STRING = ColumnType({"type": "string"}, quoted)
 _DOUBLE = ColumnType({"type": "double"}, by_number(double_text), "a number in the range of a double")
-_WHOLE_OR_DOUBLE = replace(_DOUBLE, values=by_number(_whole_or_double))
+_WHOLE_OR_DOUBLE = replace(_DOUBLE, values=by_number(lambda n: str(int(n)) if n.is_integer() else double_text(n)))
 
 
 class MetadataFields:
@@ -237,7 +229,7 @@ class KafkaConnectFormatter(writing.Formatter):
             schema = dict([head, ("optional", not required), *rest, ("field", column.name)])
             fields.append((schema, type.values))
             if self._options.include_is_missing_fields:
-                fields.append(({**_FLAG_SCHEMA, "field": f"{column.name}{MISSING_SUFFIX}"}, _as_they_are))
+                fields.append(({**_FLAG_SCHEMA, "field": f"{column.name}{MISSING_SUFFIX}"}, lambda flags: (flags, [])))
         return fields
 
     def _schema(self, columns: Sequence[dict[str, Any]]) -> dict[str, Any]:

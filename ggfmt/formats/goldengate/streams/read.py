@@ -18,10 +18,11 @@ from ggfmt.formats.goldengate import records
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.streams import INSERT, REFUSE, StreamsOptions
 from ggfmt.formats.json.repeated import Once
-from ggfmt.formats.json.values import json_text, raw_members
+from ggfmt.formats.json.values import raw_members, token_text
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.declared import DeclaredDialect, Images
-from ggfmt.formats.records.dialect import ABSENT, Meaning, non_null, without_empty_images
+from ggfmt.formats.records.declared import DeclaredDialect
+from ggfmt.formats.records.dialect import ABSENT, Meaning, none_if_null, without_empty_images
+from ggfmt.formats.records.images import Images
 from ggfmt.formats.records.problems import RecordError, decoded, missing_member_error
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.model.change import OP_TYPES
@@ -95,7 +96,7 @@ class Streams(DeclaredDialect):
         return self.others(record, record.op_type) if op is None else self.operations(record, op)
 
     def others(self, record: StreamRecord, word: str | None) -> Meaning:
-        if word is None and non_null(record.schema) is not None:
+        if word is None and none_if_null(record.schema) is not None:
             return "json schema"
         if word == records.STREAM_METADATA:
             return "stream metadata"
@@ -117,19 +118,19 @@ class Streams(DeclaredDialect):
         return record.qual_table or record.table or ""
 
     def images(self, record: StreamRecord, op: str, table: str) -> Sequence[Images]:
-        return (without_empty_images(op, non_null(record.before), non_null(record.after)),)
+        return (without_empty_images(op, none_if_null(record.before), none_if_null(record.after)),)
 
     def describe(self, record: StreamRecord, table: str) -> None:
         if record.primary_keys:
             self.keys.setdefault(table, record.primary_keys)
 
     def tokens(self, record: StreamRecord, op: str | roles.OpToken) -> dict[str, str]:
-        more = non_null(record.tokens)
+        more = none_if_null(record.tokens)
         tokens = {} if more is None else decoded(_texts, more, "`tokens` is not an object", self.table(record))
         return tokens | super().tokens(record, op)
 
     def _enveloped(self, record: StreamRecord) -> Meaning:
-        data = non_null(record.data)
+        data = none_if_null(record.data)
         if data is None:
             raise missing_member_error("data", what="the event")
         inner = decoded(self._decode, data, "the `data` of the event is not a Data Streams record")
@@ -147,7 +148,7 @@ def _described_table(name: str, columns: bytes) -> TableDef:
 
 
 def _texts(tokens: Raw) -> dict[str, str]:
-    return {name: json_text(value) for name, value in raw_members(tokens).items()}
+    return {name: token_text(value) for name, value in raw_members(tokens).items()}
 
 
 READ_SIDES = {"goldengate_streams_json": dialect_input(Streams)}
