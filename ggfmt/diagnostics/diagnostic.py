@@ -20,14 +20,11 @@ import sys
 import traceback
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.lazy import lazy_regex
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 # The exit codes of all commands, by number; the documents generate their table from here.
 
@@ -167,6 +164,9 @@ class Diagnostic:
         return f"{text}; {self.help}" if self.help else text
 
 
+_E = TypeVar("_E", bound="GgfmtError")
+
+
 class GgfmtError(Exception):
     """Base class of every error that ggfmt raises on purpose; it is made as its finding is."""
 
@@ -186,7 +186,7 @@ class GgfmtError(Exception):
         self.diagnostics = (Diagnostic(code, message, span, help, level=level, topic=topic),)
 
     @classmethod
-    def of(cls, *diagnostics: Diagnostic) -> Self:
+    def of(cls: type[_E], *diagnostics: Diagnostic) -> _E:
         """Return an error with findings that exist."""
         error = cls.__new__(cls)
         error.diagnostics = diagnostics
