@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import typer.main
+import typer.testing
 from hypothesis import HealthCheck, settings
 from skips import fail_in_ci
 from xdist.scheduler import LoadScopeScheduling
@@ -55,6 +57,9 @@ def use_shared_memory() -> None:
 
 
 use_shared_memory()
+
+# Typer would make all commands again for each call of `CliRunner.invoke`, which takes longer than most tests.
+vars(typer.testing)["_get_command"] = cache(typer.main.get_command)
 
 pytest.register_assert_rewrite("contract", "dialects")  # what they assert is shown as in tests
 pytest_plugins = ("suites", "progress", "stores", "s3_server")

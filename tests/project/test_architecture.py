@@ -154,6 +154,7 @@ def own_imports(name: str) -> set[str]:
     return {item.removeprefix("ggfmt.") for item in found}
 
 
+@cache
 def names_from(name: str) -> set[str]:
     """The names that a module imports from modules of ggfmt, as `reading.files.InputFile`."""
     nodes = (node for node in ast.walk(ast.parse(MODULES[name].read_text("utf-8"))) if isinstance(node, ast.ImportFrom))

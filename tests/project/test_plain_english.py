@@ -8,6 +8,7 @@ import re
 import tokenize
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -82,13 +83,16 @@ def opaque(text: str) -> Iterator[str]:
             yield f"`{match[0]}`: {sentence}"
 
 
-def code_texts() -> Iterator[tuple[Path, str]]:
-    """Yield the docstrings and comments of the package and of tests, with their files; in Python and in C."""
+@cache
+def code_texts() -> list[tuple[Path, str]]:
+    """Return the docstrings and comments of the package and of tests, with their files; in Python and in C."""
+    found: list[tuple[Path, str]] = []
     for file in sorted([*PACKAGE.rglob("*.py"), *TESTS.rglob("*.py")]):
         source = file.read_text(encoding="utf-8")
-        yield from ((file, text) for text in (*docstrings(source), *comments(source)))
+        found += ((file, text) for text in (*docstrings(source), *comments(source)))
     for file in sorted([*PACKAGE.rglob("*.[ch]"), *TESTS.rglob("*.[ch]")]):
-        yield from ((file, text) for text in c_comments(file.read_text(encoding="utf-8")))
+        found += ((file, text) for text in c_comments(file.read_text(encoding="utf-8")))
+    return found
 
 
 def docstrings(source: str) -> Iterator[str]:

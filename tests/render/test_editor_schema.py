@@ -45,11 +45,14 @@ def test_a_key_has_what_it_does_its_words_and_its_default() -> None:
 def test_real_files_are_right_and_their_known_keys_are_described() -> None:
     validator = jsonschema.Draft7Validator(SCHEMA)
     folded = re.compile("|".join(PATTERNS), re.IGNORECASE)
-    free: set[str] = set()
-    for title, content in right_files(ROOT / "tests" / "config" / "lint" / "right_files.txt"):
-        entries = parse_properties(decode(content).text, "f").entries
-        assert list(validator.iter_errors({entry.key: entry.value for entry in entries})) == [], title
-        free |= {entry.key for entry in entries if not folded.search(entry.key)}
+    values: dict[str, set[str]] = {}
+    for _, content in right_files(ROOT / "tests" / "config" / "lint" / "right_files.txt"):
+        for entry in parse_properties(decode(content).text, "f").entries:
+            values.setdefault(entry.key, set()).add(entry.value)
+    while any(values.values()):  # each key with each of its values once
+        lines = {key: others.pop() for key, others in values.items() if others}
+        assert list(validator.iter_errors(lines)) == []
+    free = {key for key in values if not folded.search(key)}
     known = {key for key in free if isinstance(find_symbol(key), PropertySymbol)}
     assert known == set()
     assert free
