@@ -60,6 +60,10 @@ class _Row:
     replaced: bool = False  # an insert has taken its key
 
 
+# The row that an operation is for, None if no operation has shown it; and the rows that are left, None if not known.
+_Choice = tuple[_Row | None, tuple[_Row, ...] | None]
+
+
 class _Values:
     """Values of operations as codes, by column. `previous`: by operation the one before it of the same row."""
 
@@ -198,15 +202,15 @@ class IdentityFinder:
             last = operation
             half = self._halves.get(operation)
             if half is not None:
-                row = self._update(operation, self._old[half], self._new[operation], half)
+                row = self._update(operation, self._old[half], self._new[operation])
                 groups[half] = row.number
             elif op == INSERT:
                 row = self._insert(operation, self._new[operation])
             elif op == DELETE:
-                row = self._take(self._old[operation], operation, operation, None) or self._unknown_row()
+                row = self._take(self._old[operation], operation, None) or self._unknown_row()
             else:
                 assert op == UPDATE
-                row = self._update(operation, self._old[operation], self._new[operation], operation)
+                row = self._update(operation, self._old[operation], self._new[operation])
             if row.last is not None:
                 self._previous[operation] = row.last
             row.last = operation
@@ -255,8 +259,8 @@ class IdentityFinder:
         self._put(key, row, operation)
         return row
 
-    def _update(self, operation: int, old: int, new: int, before: int) -> _Row:
-        row = self._take(old, operation, before, new) or self._unknown_row()
+    def _update(self, operation: int, old: int, new: int) -> _Row:
+        row = self._take(old, operation, new) or self._unknown_row()
         if new != old:
             row.moved = None if self._complete or new in self._rows_at else operation
         self._put(new, row, operation)
@@ -269,50 +273,18 @@ class IdentityFinder:
         if rows:
             self._crowded.add(key)
 
-    def _take(self, key: int, operation: int, before: int, new: int | None) -> _Row | None:
+    def _take(self, key: int, operation: int, new: int | None) -> _Row | None:
         """Return the row that an operation of a key is for, and remove it from the key; None for a row that no
-        operation has shown.
-
-        before  the operation with the before image
-        new     the key of the row after the operation; None for a delete
-        """
-        rows = self._rows_at.get(key, ())
-        row = rows[0] if rows else None
-        is_in_doubt = False
-        if len(rows) > 1:
-            fits = [self._values.fit(each, before, self._halves) for each in rows]
-            current = [each for each in rows if not each.replaced]
-            fitting = [each for each, is_fit in zip(rows, fits, strict=True) if is_fit and not each.replaced]
-            replaced = [each for each, is_fit in zip(rows, fits, strict=True) if is_fit and each.replaced]
-            # The first: one statement updates a row once, so that a row which it moved here is not meant.
-            row = (fitting or replaced or current or rows)[0]
-            if len(fitting) > 1 and new == key:
-                self._found.doubtful.add(operation)  # which of them it changes is unknown
-            both = bool(fitting and replaced) or (len(fitting) != 1 and key in self._lingering)
-            is_in_doubt = both and new != key
-        rest, is_rest_known = tuple(each for each in rows if each is not row) if len(rows) > 1 else (), True
-        if is_in_doubt:
-            self._found.doubtful.add(operation)
-            self._doubt(key, before, rows if new is None else rest)
-            rest, is_rest_known = (), False
-        if len(rows) == 1 and row is not None and self._same_moment(operation, row.moved):
-            # It came to this key in this transaction. Whether another row was here is unknown.
-            if not self._values.fit(row, before, self._halves):
-                row, rest = None, rows
-            elif new != key and not self._values.is_whole(before):
-                self._found.doubtful.add(operation)
-                self._collisions.setdefault(key, []).append((row.number, operation))
-                rest, is_rest_known = (), False
+        operation has shown. `new`: the key of the row after the operation; None for a delete."""
+        rows = self._rows_at.pop(key, ())
+        row, rest = (self._choose if len(rows) > 1 else self._confirm)(rows, key, operation, new)
         insert, forgotten = self._forgotten.pop(key, (None, []))
         if row is not None and new != key and self._same_moment(operation, insert):
             # The key was not free: a row of the earlier collision may be the one that leaves it.
-            self._found.doubtful.add(operation)
-            self._collisions.setdefault(key, []).extend([*forgotten, (row.number, operation)])
-        if is_rest_known:
+            self._collide(key, operation, [*forgotten, (row.number, operation)])
+        if rest is not None:
             self._rows_at[key] = rest
-        else:
-            del self._rows_at[key]
-        if len(rest) < 2 and not any(each.replaced for each in rest):
+        if not rest or (len(rest) < 2 and not rest[0].replaced):
             self._crowded.discard(key)
             self._lingering.discard(key)
         if row is not None and row.replaced:
@@ -320,12 +292,42 @@ class IdentityFinder:
             del self._found.ended[row.number]
         return row
 
-    def _doubt(self, key: int, operation: int, rows: Sequence[_Row]) -> None:
-        """Let an operation take a row from a key where it is not certain which one is left."""
-        for row in rows:
-            row.replaced = False
-            self._found.ended[row.number] = operation
-        self._collisions.setdefault(key, []).extend((row.number, operation) for row in rows)
+    def _confirm(self, rows: tuple[_Row, ...], key: int, operation: int, new: int | None) -> _Choice:
+        """Choose the only row at a key, if there is one and it may be meant."""
+        if not rows or not self._same_moment(operation, rows[0].moved):
+            return rows[0] if rows else None, ()
+        # It came to this key in this transaction. Whether another row was here is unknown.
+        before = self._halves.get(operation, operation)
+        if not self._values.fit(rows[0], before, self._halves):
+            return None, rows
+        if new == key or self._values.is_whole(before):
+            return rows[0], ()
+        self._collide(key, operation, [(rows[0].number, operation)])
+        return rows[0], None
+
+    def _choose(self, rows: tuple[_Row, ...], key: int, operation: int, new: int | None) -> _Choice:
+        """Choose among several rows at a key, by the before image and by which of them was there first."""
+        before = self._halves.get(operation, operation)
+        fits = [each for each in rows if self._values.fit(each, before, self._halves)]
+        fitting, replaced = ([each for each in fits if each.replaced is is_replaced] for is_replaced in (False, True))
+        # The first: one statement updates a row once, so that a row which it moved here is not meant.
+        row = (fitting or replaced or [each for each in rows if not each.replaced] or rows)[0]
+        rest = tuple(each for each in rows if each is not row)
+        if new == key:
+            if len(fitting) > 1:
+                self._found.doubtful.add(operation)  # which of them it changes is unknown
+        elif (fitting and replaced) or (len(fitting) != 1 and key in self._lingering):
+            for each in (doubted := rows if new is None else rest):
+                each.replaced = False
+                self._found.ended[each.number] = before
+            self._collide(key, operation, [(each.number, before) for each in doubted])
+            return row, None
+        return row, rest
+
+    def _collide(self, key: int, operation: int, pairs: Iterable[tuple[int, int]]) -> None:
+        """Note rows, with operations, of which an operation may have taken another one from a key."""
+        self._found.doubtful.add(operation)
+        self._collisions.setdefault(key, []).extend(pairs)
 
     def _same_moment(self, operation: int, other: int | None) -> bool:
         return other is not None and self._moments[operation] == self._moments[other]
