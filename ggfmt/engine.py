@@ -21,7 +21,7 @@ from ggfmt.commit.commit import CommitPart, Participant, check_directories, lock
 from ggfmt.commit.names import counted, stamp
 from ggfmt.commit.records import is_committed
 from ggfmt.commit.store import FAILURES
-from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors
 from ggfmt.java.text import visible
 from ggfmt.kafka.address import is_kafka
 from ggfmt.location import Location, reason, remedy
@@ -128,7 +128,7 @@ class Sink(ABC, Generic[J, O, R]):
 
     @abstractmethod
     def open(self, run: Run) -> None:
-        """Look at the outputs, once they are locked. UsageError GG501 if the mode of the run forbids it."""
+        """Look at the outputs, once they are locked. Raises: UsageError GG501 if the mode of the run forbids it."""
 
     @abstractmethod
     def plan(self, run: Run) -> J:
@@ -144,7 +144,8 @@ class Sink(ABC, Generic[J, O, R]):
 
     @abstractmethod
     def commit(self, run: Run, others: Sequence[CommitPart]) -> None:
-        """Commit the output together with `others`. Abend if nothing was committed, else CommittedWithErrors."""
+        """Commit the output together with `others`. Raises: Abend if nothing was committed, else
+        CommittedWithErrors."""
 
     @abstractmethod
     def report(self, run: Run) -> R:
@@ -167,7 +168,7 @@ class Sink(ABC, Generic[J, O, R]):
         if problem is not None:
             return problem
         place = str(error.filename or "") or self.shown
-        return Abend(Diagnostic("GG506", what_happened, Span(file=place), remedy(error, "choose another directory")))
+        return Abend("GG506", what_happened, place, remedy(error, "choose another directory"))
 
     def _after_commit(self, run: Run, code: str, what_happened: str) -> CommittedWithErrors | None:
         """Return the error of a run that is committed, or may be; None if nothing was committed in a directory."""
@@ -180,7 +181,7 @@ class Sink(ABC, Generic[J, O, R]):
         except (Abend, *FAILURES) as error:
             message = f"{what_happened}, and ggfmt does not know whether the run is committed: {reason(error)}"
             help = "run `ggfmt verify` on the output directory"
-        return CommittedWithErrors(Diagnostic(code, message, Span(file=self.outputs[0].root.shown), help))
+        return CommittedWithErrors(code, message, self.outputs[0].root.shown, help)
 
 
 def execute(
@@ -191,8 +192,8 @@ def execute(
 ) -> R:
     """Run a request. `start` starts the runner, after all other checks.
 
-    `progress` is called on this thread or one of the runner's. Abend if the data prevents a commit, UsageError or
-    ConfigurationError for a wrong request. After a signal: KeyboardInterrupt, or CommittedWithErrors GG550.
+    `progress` is called on this thread or one of the runner's. Raises: Abend if the data prevents a commit, UsageError
+    or ConfigurationError for a wrong request. After a signal: KeyboardInterrupt, or CommittedWithErrors GG550.
     """
     run = Run.of(request, progress)
     try:
@@ -236,7 +237,7 @@ def _walk(run: Run, sink: Sink[J, O, R], start: Callable[[], AbstractContextMana
             if isinstance(error, Abend):
                 raise
             # Of a task in this process: an unreadable input is part of its outcome.
-            raise Abend(write_error(sink.root, error)) from None
+            raise Abend.of(write_error(sink.root, error)) from None
         run.watch.lap(None)
         others = [] if checkpoint is None else [checkpoint.part(run.id, sink.targets, scan.inputs)]
         check_inputs_unchanged(scan.files)  # last, so that the checkpoint records what the run has read
@@ -253,8 +254,8 @@ def _walk(run: Run, sink: Sink[J, O, R], start: Callable[[], AbstractContextMana
 def prepare(run: Run, sink: Sink[J, O, R], held: ExitStack, dry: bool = False) -> J:
     """Check everything that can be checked before the run, and return the job. `held` unlocks the outputs.
 
-    `dry`: write and lock nothing, and leave standard input. UsageError or ConfigurationError for a wrong request, Abend
-    if an input cannot be read or an output written.
+    `dry`: write and lock nothing, and leave standard input. Raises: UsageError or ConfigurationError for a wrong
+    request, Abend if an input cannot be read or an output written.
     """
     request = run.request
     check_standard_input(request.inputs, request.checkpoint)

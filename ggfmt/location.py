@@ -137,7 +137,7 @@ class Location:
 
     @classmethod
     def of(cls, text: str) -> Location:
-        """Parse a path, which may be relative, or a URI; StoreError for one that leads nowhere."""
+        """Parse a path, which may be relative, or a URI. Raises: StoreError for one that leads nowhere."""
         if not is_uri(text):
             return cls(_DISK, os.path.abspath(text))
         scheme, _, rest = text.partition(":")
@@ -266,13 +266,14 @@ class Location:
 
     @property
     def inner(self) -> str:
-        """Return the path within the file system; StoreError as of `file_system`."""
+        """Return the path within the file system. Raises: StoreError as of `file_system`."""
         if self.is_local:
             return f"/{self.key}" if self.store.prefix else self.path
         return self.file_system()[1]
 
     def file_system(self) -> tuple[pafs.FileSystem, str]:
-        """Return the file system and the path in it. StoreError if there is none or the store does not respond."""
+        """Return the file system and the path in it. Raises: StoreError if there is none or the store does not
+        respond."""
         if self.is_local:
             return pafs.LocalFileSystem(), self.inner
         fs, root = _opened(self.store.family, self.store.root, tuple(map(os.environ.get, _ENVIRONMENT)))
@@ -463,7 +464,7 @@ def _behind_proxy() -> bool:
 
 
 def _reach(root: str, address: tuple[str, int]) -> None:
-    """StoreError unless something listens: clients of stores would retry for minutes in silence."""
+    """Raises: StoreError unless something listens: clients of stores would retry for minutes in silence."""
     silent = f"no response within {_PROBE_SECONDS:.0f} seconds"
     reason = refusal([address], _PROBE_SECONDS, silent, silent)
     if reason is not None:
@@ -477,21 +478,21 @@ def _silent(root: str, host: str, reason: str) -> StoreError:
 
 
 def local_status(path: str, follow: bool = False) -> os.stat_result | None:
-    """Return the status of a local path, of a link itself unless `follow`; None if there is nothing. OSError if ggfmt
-    cannot find out: an error never says that nothing is there."""
+    """Return the status of a local path, of a link itself unless `follow`; None if there is nothing. Raises: OSError if
+    ggfmt cannot find out: an error never says that nothing is there."""
     with suppress(FileNotFoundError, NotADirectoryError):
         return os.stat(path, follow_symlinks=follow)
     return None
 
 
 def is_link(path: str) -> bool:
-    """Return whether a local path is a symbolic link; OSError as of `local_status`."""
+    """Return whether a local path is a symbolic link. Raises: OSError as of `local_status`."""
     status = local_status(path)
     return status is not None and stat.S_ISLNK(status.st_mode)
 
 
 def is_directory(path: str) -> bool:
-    """Return whether a local path is, or leads to, a directory; OSError as of `local_status`."""
+    """Return whether a local path is, or leads to, a directory. Raises: OSError as of `local_status`."""
     status = local_status(path, follow=True)
     return status is not None and stat.S_ISDIR(status.st_mode)
 

@@ -89,7 +89,7 @@ def remove_abandoned(parent: str | None = None) -> None:
 
 
 def _remove_if_abandoned(directory: Path) -> None:
-    """Delete a directory. OSError if a process has locked the owner's file, or there is none."""
+    """Delete a directory. Raises: OSError if a process has locked the owner's file, or there is none."""
     status = directory.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) != 0o700:
         return  # a link of another user, or no directory of a run

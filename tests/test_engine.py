@@ -120,7 +120,7 @@ def test_a_mistake_of_a_file_that_has_changed_meanwhile_is_no_mistake_of_the_dat
     class Cut(Broker):
         def collect(self, run: Run, job: ReadJob, outcomes: list[TaskOutcome]) -> None:
             Path(request_of.inputs[0]).write_bytes(b"")
-            raise Abend()
+            raise Abend.of()
 
     with pytest.raises(Abend, match="the input changed while it was read"):
         execute(request_of, Cut(), InProcess)

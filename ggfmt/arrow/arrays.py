@@ -36,7 +36,7 @@ _T = TypeVar("_T")
 
 
 def narrow(array: pa.Array[Any], kind: type[_A]) -> _A:
-    """Return the array as one of the class that its schema promises; TypeError if it is of another class."""
+    """Return the array as one of the class that its schema promises. Raises: TypeError if it is of another class."""
     if not isinstance(array, kind):
         raise TypeError(f"an array of {array.type} is not a {kind.__name__}")
     return array
@@ -54,7 +54,7 @@ def as_string_maps(array: pa.Array[Any]) -> StringMapArray:
 def non_null_values(
     array: pa.Array[pa.Scalar[_BasicDataType[_T]]] | pa.ChunkedArray[pa.Scalar[_BasicDataType[_T]]],
 ) -> list[_T]:
-    """Return the values of an array as Python values; ValueError if it has a NULL."""
+    """Return the values of an array as Python values. Raises: ValueError if it has a NULL."""
     if array.null_count:
         raise ValueError(f"{array.null_count} of {len(array)} values are NULL, but NULL is not allowed")
     return cast("list[_T]", array.to_pylist())
@@ -99,7 +99,7 @@ def memory(buffer: pa.Buffer | None) -> memoryview:
 
 
 def int64_view(array: pa.Int64Array) -> memoryview:
-    """Return an array as Python integers without copying it; ValueError if it has a NULL."""
+    """Return an array as Python integers without copying it. Raises: ValueError if it has a NULL."""
     if array.null_count:
         raise ValueError(f"{array.null_count} of {len(array)} values are NULL, but NULL is not allowed")
     if not len(array):  # which may have no buffer

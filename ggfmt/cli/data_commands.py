@@ -21,7 +21,7 @@ from ggfmt.commands.consolidation import ConsolidateRequest, run_consolidation
 from ggfmt.commands.conversion import ConvertRequest, run_conversion
 from ggfmt.commands.declaration import After, Argument, OldName, Option
 from ggfmt.commands.inspection import PreviewRequest, SchemaRequest, make_schemas, run_preview
-from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, UsageError
+from ggfmt.diagnostics.diagnostic import ConfigurationError, UsageError
 from ggfmt.spark.target import detect_spark
 
 
@@ -76,14 +76,14 @@ def run(
 
 
 def _write_report(file: Path, totals: object) -> None:
-    from ggfmt.diagnostics.diagnostic import CommittedWithErrors, Diagnostic, Span
+    from ggfmt.diagnostics.diagnostic import CommittedWithErrors
 
     try:
         file.write_text(json.dumps(totals, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     except OSError as error:
         message = f"the run is committed, but its report cannot be written: {error.strerror}"
         help = "do not run it again: the manifest in the output directory has the same totals"
-        raise CommittedWithErrors(Diagnostic("GG506", message, Span(file=str(file)), help)) from None
+        raise CommittedWithErrors("GG506", message, str(file), help) from None
 
 
 def _check_writable(file: Path, option: str) -> None:
@@ -188,7 +188,7 @@ def schema(
         for _, difference in drifts:
             typer.echo("\n".join(map(visible, difference.split("\n"))))
         if drifts:
-            raise ConfigurationError(*(diagnostic for diagnostic, _ in drifts))
+            raise ConfigurationError.of(*(diagnostic for diagnostic, _ in drifts))
     elif output is None:
         for file in files_of_schemas:
             typer.echo(file.content.decode("utf-8", "replace"))
@@ -347,7 +347,7 @@ def doctor(
     of_kafka = {"--producer-config": producer_config, "--schema-registry": schema_registry}
     for option, value in of_kafka.items():
         if kafka is None and value is not None:
-            raise UsageError(Diagnostic("GG565", f"`{option}` needs `--kafka`", help="name a broker by `--kafka`"))
+            raise UsageError("GG565", f"`{option}` needs `--kafka`", help="name a broker by `--kafka`")
     findings = examine(SparkSettings(master, pairs(spark_conf, "`--spark-conf`"), java_home))
     if kafka is not None:
         from ggfmt.config.kafka_producer import producer_properties

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import typer
 
 from ggfmt.commands.declaration import Argument, Option
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, did_you_mean, list_names, suggestion
+from ggfmt.diagnostics.diagnostic import Abend, UsageError, did_you_mean, list_names, suggestion
 from ggfmt.options.property_values import argument_error
 from ggfmt.version import VERSION
 
@@ -70,8 +70,7 @@ def options(
     if name.lower() not in known:
         near = suggestion(name, known)
         legal = f"legal values are {list_names(known)}"
-        help = f"{legal}; {near}" if near else legal
-        raise UsageError(Diagnostic("GG106", f"unknown format or type `{name}`", help=help))
+        raise UsageError("GG106", f"unknown format or type `{name}`", help=f"{legal}; {near}" if near else legal)
     sets = known[name.lower()]
     with paged():
         if output_format == "json":
@@ -180,7 +179,7 @@ def docs(
         return
     text = docs.find(topic)
     if text is None:
-        raise UsageError(Diagnostic("GG508", f"unknown page `{topic}`", help=_next_step(topic)))
+        raise UsageError("GG508", f"unknown page `{topic}`", help=_next_step(topic))
     with paged():
         print_page(text, sys.stdout)
 
@@ -239,7 +238,7 @@ def init(
         if format is not None:
             message = f"`{name}` is a format that ggfmt reads, but does not write"
             help = "no handler file is needed to read it: properties are given by `--input-option`"
-        raise UsageError(Diagnostic("GG106", message, help=help))
+        raise UsageError("GG106", message, help=help)
     if output is None:
         typer.echo(text, nl=False)
         return
@@ -248,10 +247,9 @@ def init(
             file.write(text)
     except FileExistsError:
         message, help = "the file exists", "name another file, or give `--force` to replace it"
-        raise UsageError(Diagnostic("GG501", message, Span(str(output)), help)) from None
+        raise UsageError("GG501", message, str(output), help) from None
     except OSError as error:
-        message = f"the file cannot be written: {error.strerror}"
-        raise UsageError(Diagnostic("GG506", message, Span(str(output)))) from None
+        raise UsageError("GG506", f"the file cannot be written: {error.strerror}", str(output)) from None
 
 
 def samples(
@@ -277,11 +275,9 @@ def samples(
             with file.open("xb") as stream:
                 stream.write(content)
         except FileExistsError:
-            message = "the file exists, with other content than the sample"
             help = "name another directory with `-o`, or remove the file"
-            raise UsageError(Diagnostic("GG501", message, Span(str(file)), help)) from None
+            raise UsageError("GG501", "the file exists, with other content than the sample", str(file), help) from None
         except OSError as error:
-            message = f"the file cannot be written: {error.strerror}"
-            raise UsageError(Diagnostic("GG506", message, Span(str(file)))) from None
+            raise UsageError("GG506", f"the file cannot be written: {error.strerror}", str(file)) from None
         written += 1
     typer.echo(f"{written} file{'s' * (written != 1)} written to {output}")

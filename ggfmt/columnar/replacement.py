@@ -123,10 +123,10 @@ def replace_names(table: TableDef, replacements: Sequence[Replacement]) -> Table
 
 
 def check_table_names(tables: Iterable[str], replacements: Replacements) -> None:
-    """Abend if two tables get one name: their order could not be kept."""
+    """Raises: Abend if two tables get one name: their order could not be kept."""
     diagnostic = merged_tables_error(tables, replacements.schema)
     if diagnostic is not None:
-        raise Abend(diagnostic)
+        raise Abend.of(diagnostic)
 
 
 def merged_tables_error(tables: Iterable[str], replacements: Sequence[Replacement]) -> Diagnostic | None:
@@ -162,7 +162,7 @@ def _replaced(text: str, replacements: Sequence[Replacement]) -> str:
 
 @contextmanager
 def _limited(regex: JavaRegex, key: str, what: str, place: Span) -> Iterator[None]:
-    """Abend with GG212 if a pattern takes too long."""
+    """Raises: Abend with GG212 if a pattern takes too long."""
     try:
         with time_limit(MAX_SECONDS):
             yield
@@ -170,7 +170,7 @@ def _limited(regex: JavaRegex, key: str, what: str, place: Span) -> Iterator[Non
         pattern = visible(regex.java[:_SHOWN])
         message = f"`{key}`: the pattern `{pattern}` takes more than {MAX_SECONDS} seconds for {what}"
         help = "rewrite the pattern so that a text can match in one way only: for example `a+`, not `(a+)+`"
-        raise Abend(Diagnostic("GG212", message, place, help)) from None
+        raise Abend("GG212", message, place, help) from None
 
 
 def replace_content(batch: ChangeBatch, columns: Mapping[int, Sequence[Replacement]]) -> ChangeBatch:

@@ -90,7 +90,7 @@ def run_application(request: ApplyRequest) -> list[str]:
     url = request.database if request.database is not None else inputs.pop()
     if not is_database(url) or not inputs:
         help = "for example `ggfmt apply changes/ postgresql://HOST/DATABASE`"
-        raise UsageError(Diagnostic("GG580", "give change files, and last the URL of a PostgreSQL database", help=help))
+        raise UsageError("GG580", "give change files, and last the URL of a PostgreSQL database", help=help)
     shared = {each.name for each in parameters(ConsolidateRequest)} & {each.name for each in parameters(ApplyRequest)}
     given: dict[str, Any] = {name: getattr(request, name) for name in shared}
     remove_abandoned()

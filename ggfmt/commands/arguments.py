@@ -76,7 +76,8 @@ def selection(
     masks: Mapping[str, str] | str | Sequence[str] | None = None,
     key_file: Path | None = None,
 ) -> TableSelection:
-    """Return the tables and columns to read. UsageError GG565 for an illegal text, GG593 for hashes without a key."""
+    """Return the tables and columns to read. Raises: UsageError GG565 for an illegal text, GG593 for hashes without a
+    key."""
     from ggfmt.model.selection import TableSelection
 
     listed = tuple((table, tuple(map(_unquoted, names))) for table, names in keys(columns, "`--columns`"))
@@ -116,11 +117,10 @@ def _mask_key(file: Path | None) -> bytes:
             with open(file, "rb") as stream:
                 key = stream.read().rstrip(b"\r\n")
     except OSError as error:
-        raise UsageError(Diagnostic("GG593", f"the key of `--mask-key` cannot be read: {error.strerror}")) from None
+        raise UsageError("GG593", f"the key of `--mask-key` cannot be read: {error.strerror}") from None
     if len(key) < MIN_KEY_BYTES:
-        message = f"the mask `hash` needs a key of {MIN_KEY_BYTES} bytes or more"
         help = f"put a random text into a file for `--mask-key`, or into the variable `{MASK_KEY}`"
-        raise UsageError(Diagnostic("GG593", message, help=help))
+        raise UsageError("GG593", f"the mask `hash` needs a key of {MIN_KEY_BYTES} bytes or more", help=help)
     return key
 
 
@@ -185,7 +185,7 @@ def configuration(
     files, given = texts(config), lines(settings)
     if to is None and not files and not given:
         help = "give a handler file with `-c`, or a format, such as `--to json`"
-        raise ConfigurationError(Diagnostic("GG105", "no handler or format is given", help=help))
+        raise ConfigurationError("GG105", "no handler or format is given", help=help)
     return read_configuration(files, given, words(handlers), _chosen_format(to, files, stream))
 
 
@@ -205,7 +205,7 @@ def _chosen_format(to: str | None, config: Sequence[str], stream: bool) -> Parse
     if format is None or format.writes is None:
         written = [*(name for name, format in FORMATS.items() if format.writes is not None), *CONVERTED]
         help = "; ".join(filter(None, (f"formats are {list_names(written)}", suggestion(to, written))))
-        raise UsageError(Diagnostic("GG106", f"`{to}` is not a format that ggfmt writes", help=help))
+        raise UsageError("GG106", f"`{to}` is not a format that ggfmt writes", help=help)
     made = handler_lines(format, *(("partitionByTable=false",) if stream and not format.by_table else ()))
     return entries_from_settings(made, CHOSEN)
 
@@ -213,7 +213,7 @@ def _chosen_format(to: str | None, config: Sequence[str], stream: bool) -> Parse
 def input_settings(
     input_format: str, config: Path | None, options: Properties, schema_registry: Path | None = None
 ) -> tuple[str, WriterSettings]:
-    """Return the format of the input, and how it was written; UsageError GG565 for two formats."""
+    """Return the format of the input, and how it was written. Raises: UsageError GG565 for two formats."""
     from ggfmt.config.handlers import read_configuration
     from ggfmt.config.properties import entries_from_settings
     from ggfmt.formats import FORMATS
@@ -255,7 +255,7 @@ def tables(definitions: Mapping[str, TableDef] | Paths, source: WriterSettings |
 
 
 def check_choices(request: object) -> None:
-    """UsageError GG565 if a field of a request that has a few legal words has another value."""
+    """Raises: UsageError GG565 if a field of a request that has a few legal words has another value."""
     for each in parameters(type(request)):  # type: ignore[arg-type]  # mypy sees the __hash__ of instances
         kinds = (each.type, *get_args(each.type))
         words = [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]

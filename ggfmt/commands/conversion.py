@@ -234,7 +234,7 @@ def _kafka(request: ConvertRequest, target: str | None, configuration: Configura
         }
         for option in (name for name, value in given.items() if value is not None and value is not False):
             message = f"`{option}` is for messages in Kafka"
-            raise UsageError(Diagnostic("GG577", message, help=f"leave out `{option}`, or give `-o kafka://BROKER`"))
+            raise UsageError("GG577", message, help=f"leave out `{option}`, or give `-o kafka://BROKER`")
         return None
     from ggfmt.config.kafka_producer import producer_properties
     from ggfmt.kafka.properties import client_settings
@@ -262,7 +262,7 @@ def _rate(given: float | str | None) -> float | None:
     found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)(?: ?/ ?s)?", str(given).strip())
     if found is None or not float(found[1]):
         message = f"`--rate` needs a number of messages in a second, not `{given}`"
-        raise UsageError(Diagnostic("GG577", message, help="give `500`, or `500/s`"))
+        raise UsageError("GG577", message, help="give `500`, or `500/s`")
     return float(found[1])
 
 
@@ -273,5 +273,5 @@ def _partitions(given: str | int | None) -> tuple[int, int] | None:
     found = re.fullmatch(r"([1-9][0-9]{0,4})(?::([1-9][0-9]?))?", str(given))
     if found is None:
         message = f"`--create-topics` needs a number of partitions, not `{given}`"
-        raise UsageError(Diagnostic("GG577", message, help="give `3`, or `3:2` for two replicas of each"))
+        raise UsageError("GG577", message, help="give `3`, or `3:2` for two replicas of each")
     return int(found[1]), int(found[2] or -1)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ggfmt.config.settings_file import FILE_NAME, OF_LINTER, OF_RUNS, parse_toml
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, list_names, suggestion
+from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, list_names, suggestion
 
 MASTER_VARIABLE = "GGFMT_MASTER"
 
@@ -20,7 +20,8 @@ class Default:
 
 
 def default_master(environment: Mapping[str, str] = os.environ) -> Default | None:
-    """Return the master of GGFMT_MASTER, or of a `ggfmt.toml`, here or of the user; UsageError GG525 for a bad one."""
+    """Return the master of GGFMT_MASTER, or of a `ggfmt.toml`, here or of the user. Raises: UsageError GG525 for a bad
+    one."""
     named = environment.get(MASTER_VARIABLE)
     if named:
         return Default(named, MASTER_VARIABLE)
@@ -32,7 +33,7 @@ def default_master(environment: Mapping[str, str] = os.environ) -> Default | Non
         except FileNotFoundError:
             continue
         except (OSError, ValueError) as error:
-            raise UsageError(_finding(path, f"it cannot be read: {error}")) from None
+            raise UsageError.of(_finding(path, f"it cannot be read: {error}")) from None
         master = _parsed(path, text).get("master")
         if master is not None:
             return Default(master, f"{path}")
@@ -54,11 +55,11 @@ def _parsed(path: Path, text: str) -> dict[str, str]:
         if key not in OF_RUNS:
             known = (*OF_RUNS, *OF_LINTER)
             help = suggestion(key, known) or f"it may have {list_names(known)}"
-            raise UsageError(_finding(path, f"`{key}` is unknown", help))
+            raise UsageError.of(_finding(path, f"`{key}` is unknown", help))
         if not isinstance(value, str) or not value:
-            raise UsageError(_finding(path, f"`{key}` is not a text", f'write it as `{key} = "none"`'))
+            raise UsageError.of(_finding(path, f"`{key}` is not a text", f'write it as `{key} = "none"`'))
     return found
 
 
 def _finding(path: Path, message: str, help: str | None = None) -> Diagnostic:
-    return Diagnostic("GG525", message, Span(file=str(path)), help)
+    return Diagnostic("GG525", message, str(path), help)

@@ -184,7 +184,7 @@ def find_mistakes(request: LintRequest) -> list[Diagnostic]:
     if files:
         sources = find_sources(files, io.BytesIO())
         if sources.findings:
-            raise UsageError(*sources.findings)
+            raise UsageError.of(*sources.findings)
         for source in sources.found:
             found += check(source.content, source.name, rules, given)
     return list(dict.fromkeys(found))

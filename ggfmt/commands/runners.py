@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ggfmt.commands.arguments import Properties, pairs
 from ggfmt.commands.defaults import default_master
 from ggfmt.cores import available_cores
-from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
+from ggfmt.diagnostics.diagnostic import UsageError
 
 if TYPE_CHECKING:
     from ggfmt.reading.runner import InProcess, Runner
@@ -41,8 +41,8 @@ class RunnerChoice:
     here: str = "`--master none` or `--master 'local[*]'`"
 
     def check_reach(self, inputs: Sequence[str], output: str | None, topics: TopicSettings) -> None:
-        """UsageError GG518 or GG519 if other machines would need standard input or output, or messages of Kafka that
-        are on this machine."""
+        """Raises: UsageError GG518 or GG519 if other machines would need standard input or output, or messages of Kafka
+        that are on this machine."""
         if self.cluster is None:
             return
         from ggfmt.reading.topics import check_workers_reach
@@ -51,10 +51,10 @@ class RunnerChoice:
         help = f"run on this machine, by {self.here}, or"
         if STREAM in inputs:
             message = f"the workers of `{self.cluster}` cannot read this machine's standard input"
-            raise UsageError(Diagnostic("GG518", message, help=f"{help} write the input to a file"))
+            raise UsageError("GG518", message, help=f"{help} write the input to a file")
         if output == STREAM:
             message = f"the workers of `{self.cluster}` cannot write where this machine's standard output is made"
-            raise UsageError(Diagnostic("GG519", message, help=f"{help} give `-o DIR`"))
+            raise UsageError("GG519", message, help=f"{help} give `-o DIR`")
 
 
 @dataclass(frozen=True)
@@ -70,11 +70,12 @@ class WithoutSpark:
 def choose_runner(
     master: str | None, conf: Properties, java_home: str | None, remote: str | None = None, spark: object | None = None
 ) -> RunnerChoice:
-    """Choose a runner. UsageError GG517 for options of Spark without it, GG504, GG525, and as of `runner_for`."""
+    """Choose a runner. Raises: UsageError GG517 for options of Spark without it, GG504, GG525, and as of
+    `runner_for`."""
     given = {"spark": spark, "--remote": remote, "--spark-conf": conf, "--java-home": java_home}
     for option in (option for option, value in given.items() if value and master is not None and is_none(master)):
         message = f"`{option}` is for Spark, and `--master {master}` runs without it"
-        raise UsageError(Diagnostic("GG517", message, help=f"leave out `{option}`, or `--master {master}`"))
+        raise UsageError("GG517", message, help=f"leave out `{option}`, or `--master {master}`")
     if master is not None and is_none(master):
         return _without_spark(master)
     from ggfmt.spark.runners import resolve_spark, runner_on
@@ -108,7 +109,7 @@ def _without_spark(master: str) -> RunnerChoice:
     found = _NONE.fullmatch(master.strip().lower())
     if found is None or (found[1] not in (None, "*") and not int(found[1])):
         message = f"`{master}` has no number of processes"
-        raise UsageError(Diagnostic("GG504", message, help="give `none[4]`, or `none` for one for each core"))
+        raise UsageError("GG504", message, help="give `none[4]`, or `none` for one for each core")
     processes = None if found[1] in (None, "*") else int(found[1])
     return RunnerChoice(WithoutSpark(processes), parallelism=processes or available_cores())
 

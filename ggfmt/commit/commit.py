@@ -37,7 +37,7 @@ from ggfmt.commit.locking import LEASES, DirectoryLock, lease_of, lock_directory
 from ggfmt.commit.names import FILE_NAME_BYTES, METADATA_DIRECTORY, counted, folded
 from ggfmt.commit.store import FAILURES, Store, directories_above, parent
 from ggfmt.commit.versions import Switch
-from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, UsageError
 from ggfmt.java.text import visible
 from ggfmt.location import Location, is_directory, is_uri, local_status, reason, remedy, write_problem
 
@@ -55,7 +55,8 @@ log = logging.getLogger("ggfmt")
 
 
 def check_directories(participants: Sequence[Participant]) -> None:
-    """Check directories as a dry run does, without locks. Abend GG506 if one cannot be written, GG509 as `lock_all`."""
+    """Check directories as a dry run does, without locks. Raises: Abend GG506 if one cannot be written, GG509 as
+    `lock_all`."""
     known = [participant.root for participant in participants]
     for participant in participants:
         with write_errors_stop(participant.root, participant.what):
@@ -63,7 +64,7 @@ def check_directories(participants: Sequence[Participant]) -> None:
             problem = write_problem(participant.root)
             waiting = read_journal(participant.store) is not None
         if problem is not None:
-            raise Abend(write_error(participant.root, problem, participant.what))
+            raise Abend.of(write_error(participant.root, problem, participant.what))
         if waiting:
             log.info("%s has an interrupted commit; the next run finishes it first", visible(participant.root.shown))
 
@@ -195,7 +196,7 @@ class Participant:
 
     def _pointed(self, known: Sequence[Location]) -> tuple[Participant, Journal | None, int] | None:
         """Return the first directory of the commit that the pointer names, its journal if the run is decided, and the
-        number of this directory in the journal; None without a pointer. Abend GG509 if ggfmt cannot know."""
+        number of this directory in the journal; None without a pointer. Raises: Abend GG509 if ggfmt cannot know."""
         document = read_document(self.store, POINTER)
         if document is None:
             return None
@@ -213,7 +214,7 @@ class Participant:
                 "if that directory was moved, move it back; if you no longer need its output, remove "
                 f"`{self.store.shown(POINTER)}` and run again with the same inputs"
             )
-            raise Abend(Diagnostic("GG509", message, Span(file=self.root.shown), help))
+            raise Abend("GG509", message, self.root.shown, help)
         return first, None, place
 
     def _recover(self, known: Sequence[Location]) -> None:
@@ -269,7 +270,7 @@ class Participant:
                 "let that user run ggfmt with this output directory once, or remove the journal if you know that it "
                 "is wrong"
             )
-            raise Abend(Diagnostic("GG509", message, Span(file=self.store.shown(JOURNAL)), help))
+            raise Abend("GG509", message, self.store.shown(JOURNAL), help)
 
     def _withdraw(self, run: str, known: Sequence[Location]) -> None:
         """Delete the pointers of a run that was never decided, and then its intent."""
@@ -293,8 +294,9 @@ def lock_all(participants: Sequence[Participant], run: str, held: ExitStack) -> 
 
 
 def commit(run: str, parts: Sequence[CommitPart]) -> None:
-    """Commit a run: all of its parts, or none. If the process dies in here, the next run completes or undoes it. Abend
-    if nothing was committed, CommittedWithErrors GG506 if the run is decided and an error interrupted it."""
+    """Commit a run: all of its parts, or none. If the process dies in here, the next run completes or undoes it.
+    Raises: Abend if nothing was committed, CommittedWithErrors GG506 if the run is decided and an error interrupted
+    it."""
     journal, stores = _journal(run, parts)
     first = parts[0].participant
     try:
@@ -313,7 +315,7 @@ def commit(run: str, parts: Sequence[CommitPart]) -> None:
     except FAILURES as error:
         if not _is_decided(first, run, error):
             _withdraw(parts, run)
-            raise Abend(write_error(first.root, error)) from None
+            raise Abend.of(write_error(first.root, error)) from None
     except KeyboardInterrupt as error:
         if _is_decided(first, run, error):
             raise _interrupted(first.root, _STOPPED) from None
@@ -329,7 +331,7 @@ def commit(run: str, parts: Sequence[CommitPart]) -> None:
     except KeyboardInterrupt:
         raise _interrupted(first.root, _STOPPED) from None
     except Abend as error:
-        raise CommittedWithErrors(*error.diagnostics) from None
+        raise CommittedWithErrors.of(*error.diagnostics) from None
 
 
 def _check_encoding(journal: Journal, stores: Sequence[Store]) -> None:
@@ -340,7 +342,7 @@ def _check_encoding(journal: Journal, stores: Sequence[Store]) -> None:
         if store.local and not store.inner(move.target).isascii():
             message = f"the locale has the encoding `{encoding}`, in which ggfmt cannot write this name"
             help = "nothing was committed; set `PYTHONUTF8=1`, or a locale with UTF-8, and run again"
-            raise Abend(Diagnostic("GG506", message, Span(file=store.shown(move.target)), help))
+            raise Abend("GG506", message, store.shown(move.target), help)
 
 
 def _sync(parts: Sequence[CommitPart]) -> None:
@@ -374,11 +376,11 @@ def _check_held(parts: Sequence[CommitPart]) -> None:
         if not part.participant.is_held():
             message = f"the run no longer holds {part.participant.what}: the lock or lease was removed or expired"
             help = "nothing was committed; make sure that no other run writes to the directory, and run again"
-            raise Abend(Diagnostic("GG506", message, Span(file=part.participant.root.shown), help))
+            raise Abend("GG506", message, part.participant.root.shown, help)
 
 
 def _is_decided(first: Participant, run: str, error: BaseException) -> bool:
-    """Return whether the journal exists after an error. CommittedWithErrors if ggfmt cannot find out."""
+    """Return whether the journal exists after an error. Raises: CommittedWithErrors if ggfmt cannot find out."""
     try:
         journal = read_journal(first.store)
     except (Abend, *FAILURES):
@@ -397,15 +399,15 @@ def _withdraw(parts: Sequence[CommitPart], run: str) -> None:
 
 def _interrupted(root: Location, why: str, what: str = "the commit was interrupted") -> CommittedWithErrors:
     help = "fix the cause; the next run to this directory finishes the commit before it starts"
-    return CommittedWithErrors(Diagnostic("GG506", f"{what}: {why}", Span(file=root.shown), help))
+    return CommittedWithErrors("GG506", f"{what}: {why}", root.shown, help)
 
 
 _TARGET_HELP = "nothing was committed; choose another output directory, or another schema directory"
 
 
 def _check_targets(parts: Sequence[CommitPart]) -> None:
-    """Check all final names before the run is decided: a name that fails later blocks the directory. Abend GG506 for
-    the first name that is too long, used twice, or not free."""
+    """Check all final names before the run is decided: a name that fails later blocks the directory. Raises: Abend
+    GG506 for the first name that is too long, used twice, or not free."""
     for part in parts:
         store = part.participant.store
         _check_names(store, [move.target for move in part.moves])
@@ -442,7 +444,7 @@ def _check_names(store: Store, targets: Sequence[str]) -> None:
     for directory in sorted({parent(target) for target in targets}):
         link = store.link_above(f"{directory}/file")
         if link is not None:
-            raise Abend(Diagnostic("GG506", LINK_MESSAGE, Span(file=store.shown(link)), LINK_HELP))
+            raise Abend("GG506", LINK_MESSAGE, store.shown(link), LINK_HELP)
         problem = write_problem(store.location(directory))
         if problem is not None:
             raise _target_error(store, directory, f"a directory cannot be written: {problem.strerror}")
@@ -457,7 +459,7 @@ def knows_no_case(store: Store) -> bool:
 
 
 def _target_error(store: Store, name: str, message: str) -> Abend:
-    return Abend(Diagnostic("GG506", message, Span(file=store.shown(name)), _TARGET_HELP))
+    return Abend("GG506", message, store.shown(name), _TARGET_HELP)
 
 
 def opened(given: str, what: str) -> Location:
@@ -466,8 +468,7 @@ def opened(given: str, what: str) -> Location:
         root = Location.of(given)
         root.file_system()
     except OSError as error:
-        message = f"{what} cannot be opened: {error}"
-        raise UsageError(Diagnostic("GG506", message, Span(file=given), getattr(error, "help", None))) from None
+        raise UsageError("GG506", f"{what} cannot be opened: {error}", given, getattr(error, "help", None)) from None
     return root
 
 
@@ -477,9 +478,9 @@ def write_errors_stop(root: Location, what: str = "the output directory") -> Ite
     try:
         yield
     except FAILURES as error:
-        raise Abend(write_error(root, error, what)) from None
+        raise Abend.of(write_error(root, error, what)) from None
 
 
 def write_error(root: Location, error: Exception, what: str = "the output directory") -> Diagnostic:
     help = remedy(error, "choose another directory")
-    return Diagnostic("GG506", f"{what} cannot be written: {reason(error)}", Span(file=root.shown), help)
+    return Diagnostic("GG506", f"{what} cannot be written: {reason(error)}", root.shown, help)

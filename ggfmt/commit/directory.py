@@ -14,7 +14,7 @@ from ggfmt.commit.names import EMBEDDED_CATALOG, METADATA_DIRECTORY, SUCCESS_FIL
 from ggfmt.commit.records import MANIFEST, RUNS, records
 from ggfmt.commit.store import Store
 from ggfmt.commit.versions import present_version
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import UsageError
 from ggfmt.location import is_directory, is_link, local_status
 
 _LOST = "lost+found"  # of a file system, in its first directory
@@ -81,7 +81,7 @@ def check_listed(store: Store, present: Iterable[str], listed: Container[str]) -
 
 
 def existing_output_error(store: Store, message: str, name: str, help: str) -> UsageError:
-    return UsageError(Diagnostic("GG501", message, Span(file=store.shown(name)), help))
+    return UsageError("GG501", message, store.shown(name), help)
 
 
 def refuse_foreign(directory: Participant, other: str = "") -> None:

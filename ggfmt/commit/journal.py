@@ -16,7 +16,7 @@ import msgspec
 from ggfmt.commit.names import METADATA_DIRECTORY, SUCCESS_FILE
 from ggfmt.commit.store import Store, parent
 from ggfmt.commit.versions import Switch, switch
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Abend
 
 VERSION = 3
 READABLE_VERSIONS = (2, VERSION)  # of journals; one of version 2 has no switches
@@ -59,7 +59,7 @@ class Journal(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, document: dict[str, Any]) -> Journal:
-        """Return the journal in a document; ValueError if it is no journal, or a name leaves its place."""
+        """Return the journal in a document. Raises: ValueError if it is no journal, or a name leaves its place."""
         try:
             journal = msgspec.convert(document, cls)
         except msgspec.ValidationError as error:
@@ -96,7 +96,7 @@ def staging_of(run: str) -> str:
 
 
 def read_document(store: Store, name: str) -> dict[str, Any] | None:
-    """Return a JSON object of the metadata directory; None if there is none. Abend GG509 if it is damaged."""
+    """Return a JSON object of the metadata directory; None if there is none. Raises: Abend GG509 if it is damaged."""
     content = store.read(name)
     if content is None:
         return None
@@ -112,7 +112,7 @@ def read_document(store: Store, name: str) -> dict[str, Any] | None:
 def damaged(store: Store, name: str, what: str) -> Abend:
     file = name.rpartition("/")[2]
     help = _HELP.get(name, "restore the file from a copy, or choose another output directory")
-    return Abend(Diagnostic("GG509", f"`{file}` {what}", Span(file=store.shown(name)), help))
+    return Abend("GG509", f"`{file}` {what}", store.shown(name), help)
 
 
 _UNDECIDED = (
@@ -123,14 +123,13 @@ _HELP = {JOURNAL: _UNDECIDED, POINTER: _UNDECIDED}
 
 
 def read_journal(store: Store) -> Journal | None:
-    """Return the journal of a place; None if it has none. Abend GG509 if ggfmt cannot replay the journal."""
+    """Return the journal of a place; None if it has none. Raises: Abend GG509 if ggfmt cannot replay the journal."""
     document = read_document(store, JOURNAL)
     if document is None:
         return None
     if document.get("version") not in READABLE_VERSIONS:
-        message = "the journal is from another version of ggfmt"
         help = "finish the commit with the version that started it: start any `ggfmt run` to this directory"
-        raise Abend(Diagnostic("GG509", message, Span(file=store.shown(JOURNAL)), help))
+        raise Abend("GG509", "the journal is from another version of ggfmt", store.shown(JOURNAL), help)
     try:
         return Journal.of(document)
     except ValueError as error:
@@ -138,8 +137,8 @@ def read_journal(store: Store) -> Journal | None:
 
 
 def replay_journal(journal: Journal, stores: Sequence[Store]) -> None:
-    """Do what the journal lists, again if need be. Abend GG509, with nothing changed, if a file is neither staged nor
-    final; one of `FAILURES` if a file system fails."""
+    """Do what the journal lists, again if need be. Raises: Abend GG509, with nothing changed, if a file is neither
+    staged nor final; one of `FAILURES` if a file system fails."""
     taking_part = stores[: 1 + journal.others]
     staged = [store.below(staging_of(journal.run)) for store in taking_part]
     waiting = [move for move in journal.moves if move.source in staged[move.place]]
@@ -203,8 +202,7 @@ def _not_as_listed(store: Store, name: str, what: str) -> Abend:
         "restore the file or its moved directory; to continue without the missing files, remove "
         "`_ggfmt/journal.json` and `_ggfmt/pointer.json`, and run again with the same inputs"
     )
-    message = f"a file of an interrupted commit {what}"
-    return Abend(Diagnostic("GG509", message, Span(file=store.shown(name)), help))
+    return Abend("GG509", f"a file of an interrupted commit {what}", store.shown(name), help)
 
 
 def _move(move: Move, stores: Sequence[Store]) -> None:

@@ -22,7 +22,7 @@ from typing import IO, Any, Protocol
 from ggfmt.commit.journal import staging_of
 from ggfmt.commit.names import METADATA_DIRECTORY
 from ggfmt.commit.store import FAILURES, Store
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import UsageError
 from ggfmt.location import Location
 
 LEASE_SECONDS = 600.0
@@ -42,7 +42,8 @@ class DirectoryLock(Protocol):
 
 
 def lock_directory(store: Store, run: str, what: str) -> DirectoryLock:
-    """Lock a directory for a run; messages call the directory `what`. UsageError GG501 if another run has the lock."""
+    """Lock a directory for a run; messages call the directory `what`. Raises: UsageError GG501 if another run has the
+    lock."""
     owner = owner_of(run)
     if store.local and fcntl is not None:
         try:
@@ -106,9 +107,8 @@ def lock_owner(store: Store) -> dict[str, Any] | None:
 
 def lock_conflict_error(store: Store, what: str, owner: dict[str, Any], seen: str = "") -> UsageError:
     who = f": process {owner['pid']} on {owner['host']}, since {owner['since']}" if "since" in owner else ""
-    message = f"another run is writing to {what}{who}{seen}"
     help = "wait until that run ends, or choose another directory"
-    return UsageError(Diagnostic("GG501", message, Span(file=store.root.shown), help))
+    return UsageError("GG501", f"another run is writing to {what}{who}{seen}", store.root.shown, help)
 
 
 class Lock:
@@ -231,7 +231,7 @@ def lease_of(run: str) -> str:
 
 def live_leases(store: Store, own: str, written: str | None = None) -> list[tuple[str, float]]:
     """Return the live leases of other runs, and their ages in seconds. The modification time of a file just `written`,
-    by default the lease of this run, is the present time of the store; OSError if that file is gone."""
+    by default the lease of this run, is the present time of the store. Raises: OSError if that file is gone."""
     now = store.modified(written or own)
     if now is None:
         raise FileNotFoundError(errno.ENOENT, "the lease that was just written is missing", store.shown(written or own))

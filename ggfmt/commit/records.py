@@ -25,7 +25,7 @@ from ggfmt.columnar.pieces import text_buffer
 from ggfmt.commit.journal import damaged, is_below, read_document, read_journal
 from ggfmt.commit.names import METADATA_DIRECTORY
 from ggfmt.commit.store import FAILURES, Store
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, Span, UsageError
 from ggfmt.location import Location, reason
 from ggfmt.model.change import OP_TYPES
 
@@ -184,21 +184,22 @@ class RunRecord:
 
 @contextmanager
 def output_to_read(root: str) -> Iterator[Store]:
-    """Open the output directory that a user names, to read it. Abend GG506 if that fails."""
+    """Open the output directory that a user names, to read it. Raises: Abend GG506 if that fails."""
     try:
         yield Store(Location.of(root))
     except FAILURES as error:
         message = f"the output directory cannot be read: {reason(error)}"
-        raise Abend(Diagnostic("GG506", message, Span(file=root), getattr(error, "help", None))) from None
+        raise Abend("GG506", message, root, getattr(error, "help", None)) from None
 
 
 def no_output(root: str) -> UsageError:
     message = "the directory is not an output of ggfmt: it has no `_ggfmt/manifest.json`"
-    return UsageError(Diagnostic("GG310", message, Span(file=root), "give the output directory (`-o`) of a run"))
+    return UsageError("GG310", message, root, "give the output directory (`-o`) of a run")
 
 
 def records(store: Store) -> Iterator[RunRecord]:
-    """Yield the records of an output directory, in the order of the ids of runs. Abend GG509 for a damaged one."""
+    """Yield the records of an output directory, in the order of the ids of runs. Raises: Abend GG509 for a damaged
+    one."""
     names = [f"{RUNS}/{name}" for name in store.names(RUNS)]
     latest = _read(store, MANIFEST)
     if latest is not None and latest.name not in names:
@@ -231,7 +232,8 @@ def earlier_manifest(store: Store) -> RunRecord | None:
 
 
 def is_committed(store: Store, run: str) -> bool:
-    """Return whether the commit of a run was decided. Abend or one of `FAILURES` if the directory cannot be read."""
+    """Return whether the commit of a run was decided. Raises: Abend or one of `FAILURES` if the directory cannot be
+    read."""
     journal = read_journal(store)
     return (journal is not None and journal.run == run) or store.exists(run_file(run))
 
@@ -270,8 +272,8 @@ class _RowsManifest(Struct):
 
 
 def rows_manifest(store: Store) -> dict[str, Any] | None:
-    """Return the manifest of an output, which may also be one of messages; None without one. Abend GG509 if it is
-    damaged."""
+    """Return the manifest of an output, which may also be one of messages; None without one. Raises: Abend GG509 if it
+    is damaged."""
     document = read_document(store, MANIFEST)
     if document is not None and CONSOLIDATION_MEMBER in document:
         try:
@@ -433,20 +435,20 @@ class Manifest(Struct, frozen=True):
 
 
 def manifest_of(record: RunRecord, store: Store) -> Manifest:
-    """Return the manifest of a record. UsageError GG560 if it is of rows; Abend GG561 if a later ggfmt wrote it, and
-    GG562 if it is none."""
+    """Return the manifest of a record. Raises: UsageError GG560 if it is of rows. Raises: Abend GG561 if a later ggfmt
+    wrote it, and GG562 if it is none."""
     place = Span(file=store.shown(record.place))
     if CONSOLIDATION_MEMBER in record.document:
         message = "the directory holds rows of `ggfmt consolidate`, which have no run report"
-        raise UsageError(Diagnostic("GG560", message, place, "see the counts of all tables in its manifest"))
+        raise UsageError("GG560", message, place, "see the counts of all tables in its manifest")
     later = later_layout(record.document)
     if later is not None:
-        raise Abend(Diagnostic("GG561", later, place, NEWER_LAYOUT_HELP))
+        raise Abend("GG561", later, place, NEWER_LAYOUT_HELP)
     try:
         return msgspec.convert(record.document, Manifest)
     except msgspec.ValidationError as error:
         help = "restore the manifest from a copy, and check the files with `ggfmt verify`"
-        raise Abend(Diagnostic("GG562", f"the manifest is damaged: {error}", place, help)) from None
+        raise Abend("GG562", f"the manifest is damaged: {error}", place, help) from None
 
 
 def later_layout(document: dict[str, Any]) -> str | None:

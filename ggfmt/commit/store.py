@@ -161,7 +161,7 @@ class Store:
             self.copy(source, self, target, size)
 
     def copy(self, source: str, into: Store, target: str, size: int) -> None:
-        """Copy a file of `size` bytes, within a store or into another. OSError if the copy is not whole."""
+        """Copy a file of `size` bytes, within a store or into another. Raises: OSError if the copy is not whole."""
         if into is self and size <= COPIED_BY_THE_STORE:
             self.fs.copy_file(self.inner(source), self.inner(target))
             return
@@ -361,7 +361,7 @@ def is_worth_logging(hidden: str) -> bool:
 
 def entries_below(fs: pafs.FileSystem, top: str) -> tuple[dict[str, pafs.FileInfo], set[str]]:
     """Return all files and directories below a directory by their paths from there; none if there is no such directory.
-    StoreError if two keys of a store have one path (`a` and `a/`): Arrow's file systems open only one."""
+    Raises: StoreError if two keys of a store have one path (`a` and `a/`): Arrow's file systems open only one."""
     infos = fs.get_file_info(pafs.FileSelector(top, recursive=True, allow_not_found=True))
     prefix = top.rstrip("/") + "/"
     files: dict[str, pafs.FileInfo] = {}

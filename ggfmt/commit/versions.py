@@ -66,7 +66,7 @@ def shown_path(path: str) -> str:
 
 def has_links(store: Store, draft: str, names: Iterable[str] = ()) -> bool:
     """Return whether a directory has symbolic links that one rename replaces: directories of these `names` show it, or
-    a trial with a free name, `draft`. OSError for another error than that the disk has no links."""
+    a trial with a free name, `draft`. Raises: OSError for another error than that the disk has no links."""
     if not store.local or os.name == "nt":
         return False
     if any(present_version(store, name) is not None for name in names):

@@ -24,7 +24,7 @@ from ggfmt.comparison.rows import Example, Pair, RowComparison
 from ggfmt.comparison.sides import ComparisonSide, PartitionedFile, find_tables
 from ggfmt.comparison.sql_database import SqlTable
 from ggfmt.comparison.values import storage_type
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, list_names, suggestion
+from ggfmt.diagnostics.diagnostic import Abend, Span, UsageError, list_names, suggestion
 from ggfmt.java.text import visible
 from ggfmt.location import strip_credentials
 from ggfmt.model.table import name_parts
@@ -63,7 +63,7 @@ class TableRows:
                 if known not in (_NULL, type) and type != _NULL:
                     own, others = storage_type(type), f"{storage_type(known)} in other files of the table"
                     reason = f"its column `{name}` has the type {own}, but the type {others}"
-                    raise Abend(unreadable(file.file, reason, "compare the files one by one"))
+                    raise Abend.of(unreadable(file.file, reason, "compare the files one by one"))
                 found[name] = type if known == _NULL else known
         self.columns = {name: STRING if type == _NULL else type for name, type in found.items()}
 
@@ -207,7 +207,7 @@ def with_key(table: str, columns: MatchedColumns, key: Sequence[str]) -> Matched
 
 
 def _impossible(message: str, help: str, table: str | None = None) -> UsageError:
-    return UsageError(Diagnostic("GG580", message, Span(table=table), help))
+    return UsageError("GG580", message, Span(table=table), help)
 
 
 def _pair(pairs: Iterable[Pair], name: str) -> Pair | None:
@@ -356,7 +356,7 @@ class _Table:
 
 def compare(options: ComparisonOptions) -> Comparison:
     """Compare two sides. Raises: UsageError GG310 for a path that does not exist, GG580 and GG581 for an impossible
-    comparison; Abend GG582 for a file that cannot be read, GG587 if there is no room for temporary files."""
+    comparison. Raises: Abend GG582 for a file that cannot be read, GG587 if there is no room for temporary files."""
     if options.examples < 0:
         raise _impossible(f"the number of examples cannot be {options.examples}", "give 0 or more")
     if options.as_ not in ("values", "text"):
@@ -417,7 +417,7 @@ def _select_tables(place: ComparisonSide, table: str | None) -> list[str]:
     if len(called) != 1:
         message = f"table `{table}` not found" if not called else f"several tables match `{table}`"
         help = suggestion(table, names) or f"give one of {list_names(names[:10])}"
-        raise UsageError(Diagnostic("GG580", message, Span(file=place.given), help))
+        raise UsageError("GG580", message, place.given, help)
     return called
 
 
@@ -456,7 +456,7 @@ def _scratch() -> Iterator[Path]:
     except OSError as error:
         help = "set TMPDIR to a directory with enough space for the rows of both sides"
         message = f"rows cannot be written to temporary files: {error.strerror or error}"
-        raise Abend(Diagnostic("GG587", message, help=help)) from None
+        raise Abend("GG587", message, help=help) from None
 
 
 def _compared(table: _Table, examples: int, directory: Path) -> TableComparison:

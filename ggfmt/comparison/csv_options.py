@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, list_names, suggestion
+from ggfmt.diagnostics.diagnostic import UsageError, list_names, suggestion
 from ggfmt.java.text import visible
 from ggfmt.rowfiles.csv_files import CsvOptions
 
@@ -44,7 +44,7 @@ def csv_options(given: Iterable[tuple[str, str]], side: str) -> CsvOptions:
         own = rest if dot and of in ("a", "b") else name
         if own not in HELP:
             help = suggestion(own, HELP) or f"options are {list_names(HELP)}"
-            raise UsageError(Diagnostic("GG580", f"`{name}` is not an option of CSV files", help=help))
+            raise UsageError("GG580", f"`{name}` is not an option of CSV files", help=help)
         if own is name or of == side:
             chosen[own] = value
     dialect = chosen.pop("dialect", "csv")
@@ -90,4 +90,4 @@ def _replaced(options: CsvOptions, name: str, value: Any) -> CsvOptions:
 
 
 def _illegal(name: str, value: str, help: str) -> UsageError:
-    return UsageError(Diagnostic("GG580", f"the option `{name}` of CSV files cannot be `{visible(value)}`", help=help))
+    return UsageError("GG580", f"the option `{name}` of CSV files cannot be `{visible(value)}`", help=help)

@@ -58,9 +58,9 @@ def reading(file: InputFile) -> Iterator[None]:
     except (Abend, ColumnError, KeyboardInterrupt, MemoryError):
         raise
     except JsonLineError as error:
-        raise Abend(unreadable(file, str(error), error.help, error.offset)) from None
+        raise Abend.of(unreadable(file, str(error), error.help, error.offset)) from None
     except Exception as error:
-        raise Abend(unreadable(file, reason(error))) from None
+        raise Abend.of(unreadable(file, reason(error))) from None
 
 
 def unreadable(file: InputFile, why: str, help: str | None = None, offset: int | None = None) -> Diagnostic:

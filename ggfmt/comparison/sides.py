@@ -25,7 +25,7 @@ from ggfmt.comparison.database import Database
 from ggfmt.comparison.files import AvroFile, ending_of, reading
 from ggfmt.comparison.sql_database import SqlDatabase, is_sql_database
 from ggfmt.database import is_database
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import UsageError
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.reading.files import COMPRESSIONS, InputFile, not_found, open_input, unreadable
@@ -84,19 +84,19 @@ class ComparisonSide:
 
 def find_tables(given: str) -> ComparisonSide:
     """Return the tables of a path, a URI or the URL of a database; close the side in the end. Raises: UsageError GG310,
-    GG581 if it has no table, GG589 without a driver; Abend GG582 or GG588 if it cannot be read."""
+    GG581 if it has no table, GG589 without a driver. Raises: Abend GG582 or GG588 if it cannot be read."""
     if is_database(given) or is_sql_database(given):
         return _of_database(given)
     try:
         store = Store(Location.of(given))
         kind = store.fs.get_file_info(store.inner()).type
         if kind == pafs.FileType.NotFound:
-            raise UsageError(not_found(given))
+            raise UsageError.of(not_found(given))
         if kind != pafs.FileType.Directory:
             return _of_file(store, given)
         return _of_directory(store, given)
     except FAILURES as error:
-        raise UsageError(unreadable(given, error)) from None
+        raise UsageError.of(unreadable(given, error)) from None
 
 
 def _of_database(given: str) -> ComparisonSide:
@@ -112,7 +112,7 @@ def _of_file(store: Store, given: str) -> ComparisonSide:
     info = store.fs.get_file_info(store.inner())
     if info.type != pafs.FileType.File:
         help = "give a file, or a directory of files"
-        raise UsageError(Diagnostic("GG310", "the input is a pipe, a socket or a device", Span(file=given), help))
+        raise UsageError("GG310", "the input is a pipe, a socket or a device", given, help)
     file = InputFile(store.root, info.size, given)
     return ComparisonSide(given, {_stem(info.base_name): (PartitionedFile(file, _kind(file) or CsvFile),)}, named=False)
 
@@ -236,7 +236,7 @@ def _of_lake_table(store: Store, given: str) -> ComparisonSide:
 
 
 def _no_tables(given: str, message: str, help: str) -> UsageError:
-    return UsageError(Diagnostic("GG581", message, Span(file=given), help))
+    return UsageError("GG581", message, given, help)
 
 
 def _keys(store: Store, given: str) -> tuple[dict[str, tuple[str, ...]], dict[str, str | None]]:

@@ -24,7 +24,7 @@ from ggfmt.comparison.files import Columns
 from ggfmt.comparison.sql_values import JSON_TEXTS, Reading, mysql_reading, reading
 from ggfmt.comparison.values import storage_type
 from ggfmt.database.postgresql import READ_HELP, DatabaseConnection, shown_url
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, names_secret, without_credentials
+from ggfmt.diagnostics.diagnostic import Abend, UsageError, names_secret, without_credentials
 from ggfmt.diagnostics.packages import IMPORT_ERRORS, package_error
 from ggfmt.model.table import join_name
 from ggfmt.reading.files import not_found
@@ -87,7 +87,7 @@ def _parsed(url: str) -> _Address:
     if found is None or host is None:
         message = "the URL of the database has characters that must be escaped"
         help = "escape `%`, `@`, `/`, `?` and `#` in names and passwords as `%25`, `%40`, `%2F`, `%3F`, `%23`"
-        raise UsageError(Diagnostic("GG580", message, help=help))
+        raise UsageError("GG580", message, help=help)
     user, _, password = (found[3] or "").partition(":")
     options = _OPTION.findall(found[6] or "")
     written = [password, *(value for name, value in options if names_secret(name) or name == "odbc_connect")]
@@ -124,7 +124,7 @@ class SqlDatabase(DatabaseConnection):
         sqlalchemy = self._sql
         if address.dialect == "sqlite" and address.database and not Path(address.database).exists():
             # SQLite would make the file.
-            raise UsageError(not_found(self.shown, "database"))
+            raise UsageError.of(not_found(self.shown, "database"))
         try:
             parsed = sqlalchemy.make_url(url)
             if driver and not address.driver:
@@ -144,14 +144,13 @@ class SqlDatabase(DatabaseConnection):
         except sqlalchemy.exc.ArgumentError:  # its text has the URL
             help = "write the URL as `mariadb+pymysql://USER@HOST/DATABASE`, and install the package of the dialect"
             message = f"SQLAlchemy does not know the dialect or the driver of `{address.dialect}` URLs"
-            raise UsageError(Diagnostic("GG589", message, help=help)) from None
+            raise UsageError("GG589", message, help=help) from None
         except UsageError:
             raise
         except Exception as error:  # drivers raise any
             reason = self._masked(_reason(error))
-            message = f"cannot connect to {address.place}: {reason}"
             help = _connection_help(address, reason)
-            raise Abend(Diagnostic("GG588", message, Span(file=self.shown), help)) from None
+            raise Abend("GG588", f"cannot connect to {address.place}: {reason}", self.shown, help) from None
 
     def _start(self) -> None:
         with self.errors():
@@ -293,7 +292,7 @@ def _option_file() -> dict[str, str]:
         parser.read(path, encoding="utf-8")
     except Exception:  # its text may have a line of the file
         help = "correct the file: it needs a section `[client]` with lines such as `user=NAME`"
-        raise UsageError(Diagnostic("GG580", "the option file cannot be read", Span(file=str(path)), help)) from None
+        raise UsageError("GG580", "the option file cannot be read", str(path), help) from None
     return {name: parser.get("client", name) for name in ("user", "password") if parser.has_option("client", name)}
 
 
@@ -323,4 +322,4 @@ def _missing_driver(package: str, error: BaseException) -> UsageError:
     message = f"reading this database needs the package {package}"
     extra = _EXTRAS.get(package)
     wanted = f"'ggfmt[{extra}]'" if extra else package
-    return UsageError(package_error("GG589", message, package, error, f"pip install {wanted}"))
+    return UsageError.of(package_error("GG589", message, package, error, f"pip install {wanted}"))

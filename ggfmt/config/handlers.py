@@ -45,9 +45,9 @@ def read_configuration(
     """Return the handlers of properties files and `--set` settings; `handlers` selects some by name.
 
     `made`: the entries that `--to` makes. Later files and settings override earlier ones. Raises: ConfigurationError
-    with every finding if one is an error, which no comment ignores; MissingFileError if a file cannot be read. Errors
-    too: a property that changes messages in GoldenGate alone, unless `ggfmt.uncovered` allows it, and no handler with
-    messages.
+    with every finding if one is an error, which no comment ignores. Raises: MissingFileError if a file cannot be read.
+    Errors too: a property that changes messages in GoldenGate alone, unless `ggfmt.uncovered` allows it, and no handler
+    with messages.
     """
     sources = [(path, read_properties(path)) for path in reversed(dict.fromkeys(reversed(paths)))]
     if made is not None:
@@ -62,7 +62,7 @@ def read_configuration(
     )
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     if any(parsed.missing for _, parsed in sources):
-        raise MissingFileError(*findings)
+        raise MissingFileError.of(*findings)
     if errors:
-        raise ConfigurationError(*findings)
+        raise ConfigurationError.of(*findings)
     return Configuration(configs, findings, reading.run, reading.replacements, reading.release)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ggfmt.config.comments import before_comment
 from ggfmt.config.properties import SETTINGS, Entry, entries_from_settings, read_properties
-from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, MissingFileError, Span
+from ggfmt.diagnostics.diagnostic import ConfigurationError, MissingFileError, Span
 from ggfmt.java.text import trim, visible
 from ggfmt.kafka.address import KafkaAddress
 from ggfmt.kafka.client import ClientSettings
@@ -30,7 +30,7 @@ def producer_properties(
     given by `--producer-config`, and of the environment.
 
     `handler`: its name, None without one; `files`, `settings`: where its properties are. Raises: MissingFileError with
-    GG576 or GG100 for a file that cannot be found or read; ConfigurationError with GG108 for malformed escapes.
+    GG576 or GG100 for a file that cannot be found or read. Raises: ConfigurationError with GG108 for malformed escapes.
     """
     file = None if handler is None else _file_of_handler(handler, files, settings, given)
     for path in (file, given):
@@ -76,7 +76,7 @@ def _file_of_handler(handler: str, files: Sequence[str], settings: Sequence[str]
         looked = ", ".join(f"`{visible(path)}`" for path in candidates)
         help = f"give the file by `--producer-config FILE`; ggfmt looked for {looked}"
         message = f"the file of the producer `{visible(name)}` does not exist"
-        raise MissingFileError(Diagnostic("GG576", message, named.value_span if named is not None else Span(), help))
+        raise MissingFileError("GG576", message, named.value_span if named is not None else Span(), help)
     return found
 
 

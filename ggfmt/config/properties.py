@@ -124,7 +124,7 @@ def read_properties(path: str) -> ParsedProperties:
             content = stream.read()
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        finding = Diagnostic("GG100", f"the file cannot be read: {reason}", Span(path), find_nearby(path))
+        finding = Diagnostic("GG100", f"the file cannot be read: {reason}", path, find_nearby(path))
         return ParsedProperties((), (finding,), missing=True)
     return parse_content(content, path)
 
@@ -132,7 +132,7 @@ def read_properties(path: str) -> ParsedProperties:
 def parse_content(content: bytes, file: str) -> ParsedProperties:
     """Return the entries of the bytes of a file; GG100 for UTF-16, GG108 for every malformed escape."""
     if is_utf_16(content):
-        return ParsedProperties((), (Diagnostic("GG100", "the file is UTF-16", Span(file), "save it as UTF-8"),))
+        return ParsedProperties((), (Diagnostic("GG100", "the file is UTF-16", file, "save it as UTF-8"),))
     decoded = decode(content)
     parsed = parse_properties(decoded.text, file, as_java=decoded.encoding == "utf-8")
     return parsed._replace(marked=bool(decoded.mark))

@@ -165,9 +165,8 @@ class _TransformParser:
         self.first.setdefault(name, entry)
         found = next((known for known in _NAMES if known.lower() == rest.lower()), None)
         if found is None:
-            near = suggestion(rest, _NAMES)
             message = f"`{entry.key}` is not a property of a transform"
-            self.findings.append(Diagnostic("GG101", message, entry.key_span, near))
+            self.findings.append(Diagnostic("GG101", message, entry.key_span, suggestion(rest, _NAMES)))
             return
         self._give(entry, f"gg.transform.{name}.{found}", of_name.get(found))
         of_name[found] = entry

@@ -6,7 +6,7 @@ import re
 import sys
 from typing import Any
 
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Span, UsageError
 
 FILE_NAME = "ggfmt.toml"
 OF_LINTER = ("select", "ignore", "extend-ignore", "per-file-ignores", "machine")
@@ -25,11 +25,11 @@ def parse_toml(text: str, file: str, code: str) -> dict[str, Any]:
     except ImportError:
         help = "install `tomli`, use Python 3.11 or newer, or give the settings as options"
         message = "settings in TOML need Python 3.11 or newer, or the package `tomli`"
-        raise UsageError(Diagnostic(code, message, Span(file), help)) from None
+        raise UsageError(code, message, file, help) from None
     try:
         parsed: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         match = _PLACE.search(str(error))
         span = Span(file, *(map(int, match.groups()) if match else ()))
-        raise UsageError(Diagnostic(code, f"the file is not TOML: {_PLACE.sub('', str(error))}", span)) from None
+        raise UsageError(code, f"the file is not TOML: {_PLACE.sub('', str(error))}", span) from None
     return parsed

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from ggfmt.diagnostics.diagnostic import MASK, Abend, Diagnostic, Span, UsageError, without_credentials
+from ggfmt.diagnostics.diagnostic import MASK, Abend, Span, UsageError, without_credentials
 from ggfmt.diagnostics.packages import IMPORT_ERRORS, package_error
 from ggfmt.model.sql import Sql, sql
 from ggfmt.model.table import join_name
@@ -103,7 +103,7 @@ class DatabaseConnection(ABC):
             if "canceling statement due to user request" in str(error):
                 raise KeyboardInterrupt from None  # ADBC takes SIGINT during a statement, and cancels it
             message, help = self._described(error)
-            raise Abend(Diagnostic("GG588", message, Span(file=self.shown, table=table), help)) from None
+            raise Abend("GG588", message, Span(file=self.shown, table=table), help) from None
 
     @abstractmethod
     def _described(self, error: Exception) -> tuple[str, str]:
@@ -231,9 +231,8 @@ def _parsed(url: str) -> tuple[str, Sequence[str], str]:
     UsageError GG580 for a URL that libpq would not take as meant; the message has no part of the URL."""
     found = _ADDRESS.fullmatch(url)
     if found is None or _BAD_ESCAPE.search(url):
-        message = "the URL of the database has characters that must be escaped"
         help = "escape `%`, `@`, `/` and `?` in names as `%25`, `%40`, `%2F`, `%3F`; pass the password in PGPASSWORD"
-        raise UsageError(Diagnostic("GG580", message, help=help))
+        raise UsageError("GG580", "the URL of the database has characters that must be escaped", help=help)
     user, hosts, database, options = (part or "" for part in found.groups())
     written = [user.partition(":")[2], *_PASSWORD.findall(options)]
     secrets = {secret for text in written for secret in (text, unquote(text)) if secret}
@@ -253,7 +252,7 @@ def _driver() -> Any:
     except IMPORT_ERRORS as error:
         message = "reading a PostgreSQL database needs the package adbc-driver-postgresql"
         help = "pip install 'ggfmt[postgresql]'"
-        raise UsageError(package_error("GG589", message, "adbc_driver_postgresql", error, help)) from None
+        raise UsageError.of(package_error("GG589", message, "adbc_driver_postgresql", error, help)) from None
     return driver
 
 

@@ -285,11 +285,11 @@ class _Definition:
 def read_definitions(path: str, source: WriterSettings = DEFAULT_SETTINGS) -> list[TableDef]:
     """Return the tables of a local file; none for the schema of the generic wrapper.
 
-    `source` describes the messages to which the file may belong. ConfigurationError with every GG201 or GG202.
+    `source` describes the messages to which the file may belong. Raises: ConfigurationError with every GG201 or GG202.
     """
     content = _read(path, schemas.WrittenMetadata.of(source))
     if content.doubts:
-        raise ConfigurationError(*content.doubts)
+        raise ConfigurationError.of(*content.doubts)
     return content.tables
 
 
@@ -298,10 +298,10 @@ def _read(path: str, written: schemas.WrittenMetadata | None) -> _FileContent:
         with open(path, "rb") as file:
             source = DefinitionFile(path, file.read())
     except (OSError, ValueError) as error:
-        raise MissingFileError(_unreadable(path, error)) from error
+        raise MissingFileError.of(_unreadable(path, error)) from error
     kind, tables = _parse(source, written)
     if source.problems:
-        raise ConfigurationError(*source.problems)
+        raise ConfigurationError.of(*source.problems)
     return _FileContent(kind, tables, source.doubts)
 
 
@@ -311,7 +311,7 @@ def load_definitions(paths: Iterable[str], source: WriterSettings = DEFAULT_SETT
     Of a directory, the files with one of `SUFFIXES` are read in name order, except copies with a time stamp. Of several
     files for a table, a DEFGEN file is trusted most, then SQL, then an Avro schema, and least a JSON schema: schemas
     lack keys and some types. Files of one kind must agree. `source` describes the messages.
-    ConfigurationError with the problems of all files, GG201 to GG203.
+    Raises: ConfigurationError with the problems of all files, GG201 to GG203.
     """
     written = schemas.WrittenMetadata.of(source)
     problems: list[Diagnostic] = []
@@ -354,20 +354,20 @@ def _files(path: str) -> list[str]:
     try:
         names = sorted(os.listdir(path))
     except OSError as error:
-        raise MissingFileError(_unreadable(path, error)) from error
+        raise MissingFileError.of(_unreadable(path, error)) from error
     names = [name for name in names if name.endswith(SUFFIXES) and not name.startswith(".")]
     files = [os.path.join(path, name) for name in names if not VERSION.search(name)]
     files = [file for file in files if not os.path.isdir(file)]
     if not files:
         expected = ", ".join(f"`*{suffix}`" for suffix in SUFFIXES)
         message = "the directory holds no definitions"
-        raise ConfigurationError(Diagnostic("GG201", message, Span(path), f"its files should be named {expected}"))
+        raise ConfigurationError("GG201", message, path, f"its files should be named {expected}")
     return files
 
 
 def _unreadable(path: str, error: Exception) -> Diagnostic:
     reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-    return Diagnostic("GG201", f"the definitions cannot be read: {reason}", Span(path))
+    return Diagnostic("GG201", f"the definitions cannot be read: {reason}", path)
 
 
 def _parse(source: DefinitionFile, written: schemas.WrittenMetadata | None) -> tuple[int, list[TableDef]]:
@@ -393,7 +393,7 @@ def _parse(source: DefinitionFile, written: schemas.WrittenMetadata | None) -> t
     elif source.path.endswith(".csv"):
         return _HEADER, _parse_header(source)
     message = "the file has none of the known kinds of definitions"
-    source.problems.append(Diagnostic("GG201", message, Span(source.path), f"give {KNOWN_FILES}"))
+    source.problems.append(Diagnostic("GG201", message, source.path, f"give {KNOWN_FILES}"))
     return _JSON, []
 
 

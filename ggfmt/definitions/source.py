@@ -93,8 +93,7 @@ class DefinitionFile:
         self.problems.append(Diagnostic("GG202", visible(message), place, help))
 
     def doubt(self, message: str, help: str, table: str) -> None:
-        place = Span(self.path, table=visible(table))
-        self.doubts.append(Diagnostic("GG202", visible(message), place, help))
+        self.doubts.append(Diagnostic("GG202", visible(message), Span(self.path, table=visible(table)), help))
 
     def table(self, full_name: str, columns: Sequence[Column], line: int | None = None) -> TableDef | None:
         """Return the table definition; None, with a GG202, if its name or a column name is unusable."""

@@ -125,8 +125,8 @@ def located_batches(
     unknown    takes the number of operations of other tables, truncates aside, by table
     sources    takes by table the names of its sources, with the member that has them
 
-    Raises: Abend as `record_batches`; DiscoveryRequiredError or FrameBoundaryError if the split has to be read in
-    another way.
+    Raises: Abend as `record_batches`. Raises: DiscoveryRequiredError or FrameBoundaryError if the split has to be read
+    in another way.
     """
     projection = Projection(transactions=True, statements=True, batch_growth=_GROWTH)
     frames = _Frames(job, split, projection, skipped, on_reject, tables, on_warning)
@@ -185,7 +185,7 @@ class _Frames:
                 continue
             if isinstance(event, reading.SchemaChange):
                 if not self.job.settled:
-                    raise DiscoveryRequiredError(
+                    raise DiscoveryRequiredError.of(
                         _undefined(f"the definition of `{event.table.full_name}` changes in the data")
                     )
                 continue
@@ -205,9 +205,8 @@ class _Frames:
         if other and not emptied:
             reason = f"a statement drops or creates `{name}`, and the data has `{self._folded[other[0]]}`"
             chunk, start, _ = self.reader.locate(drop.truncate.ordinal[0].as_py())
-            place = chunk.span(start)
             help = "if the source ignores case, remove the rows from before the statement"
-            self.on_warning(Diagnostic("GG328", reason, place, help))
+            self.on_warning(Diagnostic("GG328", reason, chunk.span(start), help))
 
     @cached_property
     def _folded(self) -> dict[str, str]:
@@ -230,10 +229,10 @@ class _Frames:
 
     def _why(self, reject: reading.Reject) -> Abend:
         if reject.of_unknown_table and not self.job.settled:
-            return DiscoveryRequiredError(_undefined(reject.diagnostic.message, reject.diagnostic.span))
+            return DiscoveryRequiredError.of(_undefined(reject.diagnostic.message, reject.diagnostic.span))
         if self.on_reject is not None:
-            return Abend(reject.diagnostic)
-        return Abend(explained(reject, self.job.input_format, self.job.reason))
+            return Abend.of(reject.diagnostic)
+        return Abend.of(explained(reject, self.job.input_format, self.job.reason))
 
 
 def _named(name: str, tables: Collection[str]) -> list[str]:
@@ -254,7 +253,7 @@ def _record_batch(placed: LocatedBatch, wanted: FrameProjection) -> pa.RecordBat
     if wanted.table is not None and not set(table.column_names) <= set(wanted.table.column_names):
         new = next(name for name in table.column_names if name not in wanted.table.column_names)
         reason = "the column appeared after the frame was created"
-        raise Abend(Diagnostic("GG532", reason, Span(table=table.full_name, field=new), "create the frame again"))
+        raise Abend("GG532", reason, Span(table=table.full_name, field=new), "create the frame again")
     columns = [_column(field, placed, wanted) for field in wanted.schema]
     return pa.RecordBatch.from_arrays(columns, schema=wanted.schema)
 
@@ -368,7 +367,7 @@ class LocatedBatch:
         )
         wanted = "without this column" if column == "op_ts" else "in which the column is a `string`"
         message = f"`{shown_value(text)}` is not a value of the type `{ddl_type(type)}`"
-        return Abend(Diagnostic("GG530", message, place, f"give a schema {wanted}"))
+        return Abend("GG530", message, place, f"give a schema {wanted}")
 
 
 def shown_value(text: str) -> str:

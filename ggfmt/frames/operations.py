@@ -113,9 +113,9 @@ class RowReader:
             steps = pc.less(own.slice(1), own.slice(0, len(own) - 1))
             if steps.true_count:
                 step = pc.index(steps, True).as_py()
-                raise Abend(out_of_order(table, own[step].as_py(), own[step + 1].as_py()))
+                raise Abend.of(out_of_order(table, own[step].as_py(), own[step + 1].as_py()))
             if before is not None and order.first < before.last:
-                raise Abend(out_of_order(table, before.last, order.first))
+                raise Abend.of(out_of_order(table, before.last, order.first))
             self.order[table] = order if before is None else SequenceRange(before.first, order.last)
 
     def _table(
@@ -164,7 +164,7 @@ class RowReader:
             found = self.found[name] = with_key(self._shape.table(name, names), self._keys)
         new = [column for column in names if column not in found.column_names]
         if new:
-            raise Abend(other_columns(found, new[0]))
+            raise Abend.of(other_columns(found, new[0]))
         return found
 
 
@@ -274,7 +274,7 @@ def with_key(table: TableDef, keys: Keys) -> TableDef:
     found = table.with_keys(names) if names else table
     for lacking in found.not_in_key(names):
         message = f"the option `keyColumns` names `{lacking}`, which is not a column of the table"
-        raise Abend(Diagnostic("GG541", message, Span(table=table.full_name), "name one of its columns"))
+        raise Abend("GG541", message, Span(table=table.full_name), "name one of its columns")
     return found
 
 

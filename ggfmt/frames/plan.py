@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.definitions import load_definitions
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, list_names, suggestion
+from ggfmt.diagnostics.diagnostic import Span, UsageError, list_names, suggestion
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES
@@ -287,4 +287,4 @@ def _types() -> str:
 
 
 def frame_error(message: str, help: str | None = None) -> UsageError:
-    return UsageError(Diagnostic("GG531", message, Span(), help))
+    return UsageError("GG531", message, Span(), help)

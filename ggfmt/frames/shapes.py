@@ -209,7 +209,7 @@ def schema_of_user(schema: Mapping[str, Any]) -> pa.Schema:
         return from_spark(schema, _OF_USERS)
     except UnknownTypeError as error:
         message = f"the column `{error.column}` has the type {error.name}, which operations cannot have"
-        raise UsageError(Diagnostic("GG540", message, help="cast it to a text")) from None
+        raise UsageError("GG540", message, help="cast it to a text") from None
 
 
 def _of_spark(spark_type: Any, types: Mapping[str, pa.DataType], column: str) -> pa.DataType:
@@ -269,7 +269,7 @@ class FrameShape:
         """Return the shape of a frame by its schema. Raises: UsageError GG540 if it has neither."""
         problems = list(_problems(schema))
         if problems:
-            raise UsageError(*problems)
+            raise UsageError.of(*problems)
         image = schema.field(AFTER).type
         columns = None
         if pa.types.is_struct(image):

@@ -19,7 +19,7 @@ import msgspec
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from ggfmt.commit.store import FAILURES
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.formats.api.format import Projection, WriterSettings
 from ggfmt.formats.api.reading import Layout, Reader, Reject
 from ggfmt.frames.batches import record_batches
@@ -234,7 +234,7 @@ def _elsewhere(path: str, known: FileProgress, files: Sequence[InputFile]) -> In
 def check(file: InputFile, known: FileProgress) -> None:
     problem = is_other(file, known)
     if problem is not None:
-        raise Abend(Diagnostic("GG533", problem, Span(file=file.shown), _CHANGED_HELP))
+        raise Abend("GG533", problem, file.shown, _CHANGED_HELP)
 
 
 def is_other(file: InputFile, known: FileProgress) -> str | None:
@@ -256,8 +256,7 @@ def digest(file: InputFile, end: int) -> str:
 def stat_input(path: str) -> InputFile:
     file = _stat(path)
     if file is None:
-        problem = "the file was removed before the stream had read it completely"
-        raise Abend(Diagnostic("GG533", problem, Span(file=path), _CHANGED_HELP))
+        raise Abend("GG533", "the file was removed before the stream had read it completely", path, _CHANGED_HELP)
     return file
 
 

@@ -26,7 +26,7 @@ from ggfmt.commit.directory import OutputDirectory
 from ggfmt.commit.locking import SharedLease, owner_of
 from ggfmt.config.handlers import read_configuration
 from ggfmt.definitions import load_definitions
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, GgfmtError, Span, UsageError, list_names, suggestion
+from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, Span, UsageError, list_names, suggestion
 from ggfmt.engine import Run, open_outputs
 from ggfmt.formats.api.reading import Reject
 from ggfmt.frames.operations import RowReader, SequenceRange, other_columns, out_of_order, with_key
@@ -80,7 +80,7 @@ class WriteOptions:
     @classmethod
     def of(cls, options: Mapping[str, str], overwrite: bool) -> WriteOptions:
         """Return the options by name, in any case, and Spark's mode. Raises: UsageError GG541 for an unknown option or
-        an illegal value; ConfigurationError for problems of the files that they name."""
+        an illegal value. Raises: ConfigurationError for problems of the files that they name."""
         spelled = {name.lower(): name for name in OPTIONS}
         for name in options:
             if name.lower() not in spelled:
@@ -138,7 +138,7 @@ def _illegal(name: str, word: str, legal: Mapping[str, object]) -> UsageError:
 
 
 def _option_error(message: str, help: str | None) -> UsageError:
-    return UsageError(Diagnostic("GG541", message, help=help))
+    return UsageError("GG541", message, help=help)
 
 
 def _parsed(name: str, text: str | None, parse: Callable[[str], T]) -> T | None:
@@ -285,7 +285,7 @@ class FrameWriter(DataSourceArrowWriter):
             if run.moment != job.moment:  # by the times in names, this run came first
                 message = "another run has added files to the output since this run started"
                 place, help = Span(file=sink.outputs[0].root.shown), "nothing was committed; write the frame again"
-                raise Abend(Diagnostic("GG506", message, place, help))
+                raise Abend("GG506", message, place, help)
             outcomes = [part.outcome for part in parts]
             check_ended(outcomes)
             _check_order(parts)
@@ -320,7 +320,7 @@ def _check_order(parts: list[PartWritten]) -> None:
             before = last.get(table)
             if before is not None and order.first < before[1]:
                 where = f", in the partitions {before[0]} and {part.outcome.split}"
-                raise Abend(out_of_order(table, before[1], order.first, where))
+                raise Abend.of(out_of_order(table, before[1], order.first, where))
             last[table] = part.outcome.split, order.last
 
 
@@ -331,4 +331,4 @@ def _check_columns(parts: list[PartWritten]) -> None:
             first = known.setdefault(name, table)
             if first != table:
                 names = set(first.column_names) ^ set(table.column_names)
-                raise Abend(other_columns(first, next(iter([*sorted(names), *table.column_names]))))
+                raise Abend.of(other_columns(first, next(iter([*sorted(names), *table.column_names]))))

@@ -139,7 +139,7 @@ def meant_mask(mask: str) -> str:
 
 
 def parse_date_format(mask: str) -> DateFormat:
-    """Parse a mask. InvalidValueError for letters that Java lacks, or whose meaning depends on the country."""
+    """Parse a mask. Raises: InvalidValueError for letters that Java lacks, or whose meaning depends on the country."""
     pieces: list[str | tuple[str, int]] = []
     message = f"has the date mask `{mask}`, in which a `'` is not closed"
     for word, letter in _tokens(mask, InvalidValueError(message, "write `''` for a `'`")):

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote
 
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, without_credentials
+from ggfmt.diagnostics.diagnostic import Span, UsageError, without_credentials
 
 SCHEME = "kafka"
 _ADDRESS = re.compile(r"kafka://([^/?]*)/?([^?]*)(?:\?(.*))?", re.IGNORECASE | re.DOTALL)
@@ -37,28 +37,27 @@ def is_kafka(text: str) -> bool:
 
 
 def parse_address(text: str) -> KafkaAddress:
-    """Parse an address. UsageError GG571 for one without a broker, or with a password."""
+    """Parse an address. Raises: UsageError GG571 for one without a broker, or with a password."""
     found = _ADDRESS.fullmatch(text)
     assert found is not None, "the caller knows that it is an address of Kafka"
     hosts = found[1].split(",")
     place = Span(file=without_credentials(text))
     if "@" in found[1]:
-        message = "an address of Kafka cannot have a user or a password"
         help = "put them into a file for `--producer-config`, or into `GGFMT_KAFKA_SASL_USERNAME` and the like"
-        raise UsageError(Diagnostic("GG571", message, place, help))
+        raise UsageError("GG571", "an address of Kafka cannot have a user or a password", place, help)
     if not all(map(_BROKER.fullmatch, hosts)):
         help = "write `kafka://HOST:9092`, or several brokers as `kafka://HOST:9092,HOST:9092`"
-        raise UsageError(Diagnostic("GG571", "the address of Kafka has no valid broker", place, help))
+        raise UsageError("GG571", "the address of Kafka has no valid broker", place, help)
     brokers = ",".join(host if re.search(r":[0-9]+$", host) else f"{host}:{_PORT}" for host in hosts)
     query = (found[3] or "").replace("+", "%2B")  # it is no form: a time may have the zone `+05:30`
     return KafkaAddress(brokers, unquote(found[2]), tuple(parse_qsl(query, keep_blank_values=True)))
 
 
 def parse_cluster(text: str) -> KafkaAddress:
-    """Parse the address of a whole cluster. UsageError GG571 for one with a topic or options, and as above."""
+    """Parse the address of a whole cluster. Raises: UsageError GG571 for one with a topic or options, and as above."""
     address = parse_address(text)
     if address.topic or address.options:
         cluster = f"{SCHEME}://{address.brokers}"
         message = "this address is of a whole cluster, and cannot have a topic or options"
-        raise UsageError(Diagnostic("GG571", message, Span(file=address.shown), f"write `{cluster}`"))
+        raise UsageError("GG571", message, address.shown, f"write `{cluster}`")
     return address

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ggfmt.diagnostics.diagnostic import MASK, Abend, Diagnostic, Span, UsageError, names_secret, without_credentials
+from ggfmt.diagnostics.diagnostic import MASK, Abend, Diagnostic, UsageError, names_secret, without_credentials
 from ggfmt.diagnostics.packages import IMPORT_ERRORS, package_error
 from ggfmt.kafka.address import SCHEME
 
@@ -102,7 +102,7 @@ class ClientSettings:
         return client
 
     def metadata(self) -> ClusterMetadata:
-        """Return brokers and topics. Abend GG571, with the reason, if no broker answers within some seconds."""
+        """Return brokers and topics. Raises: Abend GG571, with the reason, if no broker answers within some seconds."""
         admin, lines = self._connection
         lines.reason = ""
         from confluent_kafka import KafkaException
@@ -116,7 +116,7 @@ class ClientSettings:
                 seconds = _FAILING_SECONDS if lines.reason else _SILENT_SECONDS
                 if time.monotonic() - start > seconds:
                     reason = lines.reason or f"timed out after {seconds:.0f} seconds"
-                    raise Abend(_unable(f"no broker answers: {reason}", self.shown)) from None
+                    raise Abend.of(_unable(f"no broker answers: {reason}", self.shown)) from None
 
     def topics(self) -> dict[str, int]:
         """Return the number of partitions of each topic. Raises: as `metadata`."""
@@ -156,7 +156,7 @@ def library(name: str) -> Any:
         return importlib.import_module(name)
     except IMPORT_ERRORS as error:
         message, help = "Kafka needs the package `confluent-kafka`", "install it with `pip install 'ggfmt[kafka]'`"
-        raise UsageError(package_error("GG571", message, name, error, help)) from None
+        raise UsageError.of(package_error("GG571", message, name, error, help)) from None
 
 
 @contextmanager
@@ -167,7 +167,7 @@ def kafka_errors_stop(shown: str) -> Iterator[None]:
     try:
         yield
     except KafkaException as error:
-        raise Abend(kafka_error(error, shown)) from None
+        raise Abend.of(kafka_error(error, shown)) from None
 
 
 def kafka_error(error: Exception, shown: str, reason: str = "") -> Diagnostic:
@@ -182,4 +182,4 @@ def reason_of(error: Exception) -> str:
 
 def _unable(message: str, shown: str) -> Diagnostic:
     help = next((help for word, help in _HELPS if re.search(word, message)), None)
-    return Diagnostic("GG571", message, Span(file=shown), help)
+    return Diagnostic("GG571", message, shown, help)

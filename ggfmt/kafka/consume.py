@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.kafka.client import SECONDS, ClientSettings, kafka_errors_stop
 from ggfmt.kafka.cluster import topic_settings
 
@@ -90,7 +90,7 @@ class Cluster:
         self._consumer.close()
 
     def topics(self) -> Mapping[str, Sequence[int]]:
-        """Return the numbers of the partitions of every topic. Abend GG571."""
+        """Return the numbers of the partitions of every topic. Raises: Abend GG571."""
         with kafka_errors_stop(self.settings.shown):
             metadata = self._consumer.list_topics(timeout=SECONDS)
         self.name = f"{metadata.cluster_id} {sorted(map(str, metadata.brokers.values()))}"
@@ -149,7 +149,7 @@ class Cluster:
                     if error is None or event.topic() is None:  # others are of the group, which reads nothing here
                         continue
                     if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
-                        raise Abend(lost_messages(part.shown, part.place, None))
+                        raise Abend.of(lost_messages(part.shown, part.place, None))
                     if error.code() != KafkaError._PARTITION_EOF:
                         raise KafkaException(error)
                     part.place = max(part.place, event.offset() or 0)
@@ -165,7 +165,7 @@ class Cluster:
                 if time.monotonic() > limit:
                     message = f"Kafka: no message in {SECONDS:g} seconds, although the range ends at {part.end}"
                     help = "check that the brokers run, and that the topic is still there; then run again"
-                    raise Abend(Diagnostic("GG571", message, Span(file=part.shown), help))
+                    raise Abend("GG571", message, part.shown, help)
         return []
 
 
@@ -187,4 +187,4 @@ def lost_messages(shown: str, start: int, first: int | None) -> Diagnostic:
     to = "" if first is None else f" to {first - 1}"
     message = f"the messages from offset {start}{to} are gone: the topic does not keep them any more"
     help = "read what is left with `?from=beginning`, without `--checkpoint` or with a new one"
-    return Diagnostic("GG579", message, Span(file=shown), help)
+    return Diagnostic("GG579", message, shown, help)

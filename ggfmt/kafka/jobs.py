@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.java.text import visible
 from ggfmt.kafka.client import SECONDS, ClientSettings, LibraryLog, kafka_error, kafka_errors_stop
 from ggfmt.kafka.cluster import topic_settings
@@ -90,7 +90,7 @@ class Transactions:
                 self._producer.poll(0)  # takes the lines
                 reason = self._lines.reason
             place = self._shown if topic is None or self._lines.has_failed_transaction else f"{self._shown}/{topic}"
-            raise Abend(kafka_error(cause, place, reason)) from None
+            raise Abend.of(kafka_error(cause, place, reason)) from None
 
     def _cause(self, error: KafkaException) -> KafkaException:
         """Return why the producer has failed for good, if an error says only that it has."""
@@ -127,7 +127,7 @@ class Transactions:
                 self._producer.poll(0.1)  # `flush` raises what is no exception where a producer was fenced
                 if time.monotonic() > limit:
                     reason = self._lines.reason or f"messages were not delivered in {TRANSACTION_SECONDS} seconds"
-                    raise Abend(kafka_error(TimeoutError(), self._shown, reason))
+                    raise Abend.of(kafka_error(TimeoutError(), self._shown, reason))
 
     def commit(self, records: Mapping[str, bytes]) -> None:
         """Commit the transaction, with these records of the job."""
@@ -164,13 +164,12 @@ class Transactions:
 
 
 def make_state_topic(settings: ClientSettings, replication: int = -1) -> None:
-    """Make the topic of the records, unless it is there. Abend GG574 if its records may expire."""
+    """Make the topic of the records, unless it is there. Raises: Abend GG574 if its records may expire."""
     make_topics(settings, {STATE_TOPIC: 1}, replication, {"cleanup.policy": "compact"})
     policy = topic_settings(settings, [STATE_TOPIC])[STATE_TOPIC].get("cleanup.policy", "compact")
     if policy != "compact":
         message = f"the cluster forgets what jobs have sent: the topic has `cleanup.policy={policy}`"
-        help = "set `cleanup.policy=compact` for the topic"
-        raise Abend(Diagnostic("GG574", message, Span(file=f"{settings.shown}/{STATE_TOPIC}"), help))
+        raise Abend("GG574", message, f"{settings.shown}/{STATE_TOPIC}", "set `cleanup.policy=compact` for the topic")
 
 
 def make_topics(
@@ -196,8 +195,8 @@ def make_topics(
 def read_records(settings: ClientSettings, job: str | None, since: int = 0, whole: bool = True) -> dict[str, bytes]:
     """Return the records of a job, or of all jobs, from an offset on.
 
-    Open transactions hide what follows them: wait for their end. Abend GG571 if one does not end. Without `whole`
-    return the records before it then, after some seconds.
+    Open transactions hide what follows them: wait for their end. Raises: Abend GG571 if one does not end. Without
+    `whole` return the records before it then, after some seconds.
     """
     end = ends(settings, [STATE])[STATE]
     limit = time.monotonic() + (1.5 * TRANSACTION_SECONDS if whole else _HIDDEN_SECONDS)
@@ -208,7 +207,7 @@ def read_records(settings: ClientSettings, job: str | None, since: int = 0, whol
                 break
             help = "run again when the cluster has ended that transaction (`transaction.timeout.ms` of its producer)"
             message = f"Kafka: an open transaction of another producer hides the records in `{STATE_TOPIC}`"
-            raise Abend(Diagnostic("GG571", message, Span(file=settings.shown), help))
+            raise Abend("GG571", message, settings.shown, help)
         time.sleep(0.05)
     found: dict[str, bytes] = {}
     cluster = Cluster(settings)
@@ -241,7 +240,7 @@ def _joined(found: Mapping[str, bytes]) -> dict[str, bytes]:
 def foreign_record(name: str) -> Abend:
     message = f"the topic `{STATE_TOPIC}` has a record `{visible(name)}` that is not one of this ggfmt"
     help = "give another `--job`; or send a message without a value to the topic, with the key of the record"
-    return Abend(Diagnostic("GG574", message, Span(file=STATE_TOPIC), help))
+    return Abend("GG574", message, STATE_TOPIC, help)
 
 
 def owner_of(topic: str, partition: int | None, owners: int) -> int:

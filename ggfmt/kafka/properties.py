@@ -139,7 +139,8 @@ def variables(environment: Mapping[str, str]) -> list[Property]:
 def client_settings(address: KafkaAddress, *sources: Iterable[Property]) -> tuple[ClientSettings, dict[str, Property]]:
     """Return settings for clients, and the properties of converters by name. Later sources win, name by name.
 
-    Raises: ConfigurationError with a GG576 for each property that cannot be applied; UsageError without the extra.
+    Raises: ConfigurationError with a GG576 for each property that cannot be applied. Raises: UsageError without the
+    extra.
     """
     given: dict[str, Property] = {}
     for property in (property for source in sources for property in source):
@@ -150,7 +151,7 @@ def client_settings(address: KafkaAddress, *sources: Iterable[Property]) -> tupl
     settings = ClientSettings(address.brokers, {name: value for name, (value, _) in translation.found.items()})
     findings = translation.findings or list(translation.refused_by_library(settings))
     if findings:
-        raise ConfigurationError(*findings)
+        raise ConfigurationError.of(*findings)
     if translation.replaced:
         log.info("ggfmt sends each message once, and sets these itself: %s", ", ".join(translation.replaced))
     return settings, converters

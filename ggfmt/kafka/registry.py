@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, GgfmtError, Span, UsageError, without_credentials
+from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, Span, UsageError, without_credentials
 from ggfmt.kafka.client import SECONDS, library
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class SchemaRegistry:
             return None
         if found.schema_type not in (None, "AVRO") or found.references:
             message = f"schema {number} is not an Avro schema that is complete in itself"
-            raise Abend(Diagnostic("GG578", message, self.place, "ggfmt does not read messages with this schema"))
+            raise Abend("GG578", message, self.place, "ggfmt does not read messages with this schema")
         return str(found.schema_str)
 
     def find(self, subject: str, text: str) -> int | None:
@@ -93,7 +93,7 @@ class SchemaRegistry:
         with self._errors_stop(f"the subject `{subject}`"):
             number = self._client.register_schema(subject, self._schema(text))
         if number is None:
-            raise Abend(Diagnostic("GG578", f"the schema registry has no subject `{subject}`", self.place))
+            raise Abend("GG578", f"the schema registry has no subject `{subject}`", self.place)
         return number
 
     def check(self, subject: str, text: str) -> None:
@@ -103,7 +103,7 @@ class SchemaRegistry:
             fits = self._client.test_compatibility(subject, self._schema(text))
         if not fits:
             message = f"the subject `{subject}` has a schema that the new one is not compatible with"
-            raise Abend(Diagnostic("GG578", message, self.place, _COMPATIBILITY))
+            raise Abend("GG578", message, self.place, _COMPATIBILITY)
 
     @staticmethod
     def _schema(text: str) -> Any:
@@ -116,7 +116,7 @@ class SchemaRegistry:
         return made
 
     def _usage_error(self, message: str, help: str) -> UsageError:
-        return UsageError(Diagnostic("GG578", message, self.place, help))
+        return UsageError("GG578", message, self.place, help)
 
     @contextmanager
     def _errors_stop(self, subject: str) -> Iterator[None]:
@@ -131,13 +131,12 @@ class SchemaRegistry:
             help = _COMPATIBILITY
             if error.http_status_code in (401, 403):
                 help = f"set `{_USER}`, or the environment variable `{_variable(_USER)}`"
-            raise Abend(Diagnostic("GG578", message, self.place, help)) from None
+            raise Abend("GG578", message, self.place, help) from None
         except GgfmtError:
             raise
         except Exception as error:  # the client declares no class for errors of the network, of TLS and of files
             message = f"the schema registry does not answer: {str(error) or type(error).__name__}"
-            help = "check the address, the network and the certificates"
-            raise Abend(Diagnostic("GG578", message, self.place, help)) from None
+            raise Abend("GG578", message, self.place, "check the address, the network and the certificates") from None
 
 
 _NOT_FOUND = 404

@@ -158,7 +158,8 @@ MAX_NAME_BYTES = 200  # a file name has at most 255 and also contains a time sta
 
 
 def split_name(full_name: str) -> tuple[str, ...]:
-    """Return one to three parts of a name; one in double quotes may have dots. ValueError says what is illegal."""
+    """Return one to three parts of a name; one in double quotes may have dots. Raises: ValueError says what is
+    illegal."""
     parts = name_parts(full_name)
     if not all(parts) or any(part != part.strip() for part in parts):
         raise ValueError("has an empty part")

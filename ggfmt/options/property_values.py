@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
+from ggfmt.diagnostics.diagnostic import UsageError
 
 PropertyValue = str | bool | int | float
 
 
 def property_text(key: object, value: object) -> str:
-    """Return the value of a property as a handler file has it. UsageError GG565 for other types."""
+    """Return the value of a property as a handler file has it. Raises: UsageError GG565 for other types."""
     if not isinstance(key, str):
         raise argument_error(f"the name of a property is of the type {type(key).__name__}", "give a text")
     if isinstance(value, bool):
@@ -22,11 +22,12 @@ def property_text(key: object, value: object) -> str:
 
 
 def argument_error(message: str, help: str | None) -> UsageError:
-    return UsageError(Diagnostic("GG565", message, help=help))
+    return UsageError("GG565", message, help=help)
 
 
 def refuse_empty(what: str, given: object) -> None:
-    """UsageError GG565 for a text without a word, or a path that is the root: a variable of a shell may be empty.
+    """Raises: UsageError GG565 for a text without a word, or a path that is the root: a variable of a shell may be
+    empty.
 
     `given`: an argument, or several; those of other types have other checks. Paths are texts here: `Path("")` is `.`.
     """

@@ -216,7 +216,7 @@ class Options:
 
     @classmethod
     def parse(cls, texts: Mapping[str, str]) -> Options:
-        """Return options from texts by property name; InvalidValueError for the first illegal one."""
+        """Return options from texts by property name. Raises: InvalidValueError for the first illegal one."""
         specs = {spec.name: spec for spec in cls.specs()}
         return cls(**{specs[name].attr: specs[name].value(text) for name, text in texts.items()})
 

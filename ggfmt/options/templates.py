@@ -86,7 +86,7 @@ class Piece(ABC):
 
     @abstractmethod
     def show(self, context: NameContext) -> str:
-        """Return the text of the piece; InvalidValueError if it has none in this context."""
+        """Return the text of the piece. Raises: InvalidValueError if it has none in this context."""
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -311,7 +311,7 @@ class NameTemplate:
             yield from piece.all()
 
     def show(self, context: NameContext) -> str:
-        """Return the name; InvalidValueError if the context lacks a value."""
+        """Return the name. Raises: InvalidValueError if the context lacks a value."""
         return render_pieces(self.pieces, context)
 
     def show_numbered(self, context: NameContext) -> str:
@@ -345,7 +345,7 @@ def _numbered(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
 
 
 def parse_template(text: str) -> NameTemplate:
-    """Parse a template for names of files; InvalidValueError says what is wrong."""
+    """Parse a template for names of files. Raises: InvalidValueError says what is wrong."""
     template = NameTemplate(text, parse_pieces(text))
     for piece in template.all():
         if isinstance(piece, OfOperation):
@@ -362,7 +362,7 @@ def place_of(text: str, piece: Piece) -> str | None:
 
 
 def parse_pieces(text: str) -> tuple[Piece, ...]:
-    """Parse a template of any kind; InvalidValueError says what is wrong."""
+    """Parse a template of any kind. Raises: InvalidValueError says what is wrong."""
     pieces: list[Piece] = []
     at = 0
     while (start := text.find("${", at)) >= 0:

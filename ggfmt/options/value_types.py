@@ -102,7 +102,7 @@ class ValueType(ABC, Generic[T]):
 
     @abstractmethod
     def parse(self, text: str) -> T:
-        """Return the value of a trimmed text; InvalidValueError if the text is illegal."""
+        """Return the value of a trimmed text. Raises: InvalidValueError if the text is illegal."""
 
     def render(self, value: T) -> str:
         """Return a text that `parse` reads back as `value`."""
@@ -424,7 +424,8 @@ class TableKeys(ValueType[Keys]):
 
 
 def parse_keys(text: str) -> Keys:
-    """Return the keys of tables, or `ID` as the key of every table; InvalidValueError if the text is illegal."""
+    """Return the keys of tables, or `ID` as the key of every table. Raises: InvalidValueError if the text is
+    illegal."""
     return TableKeys().parse(text if "=" in text else f"{EVERY_TABLE}={text}")
 
 

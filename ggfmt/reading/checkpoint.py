@@ -26,7 +26,7 @@ from ggfmt.commit.journal import damaged, read_document
 from ggfmt.commit.names import METADATA_DIRECTORY, counted
 from ggfmt.commit.records import MANIFEST, as_bytes, run_file
 from ggfmt.commit.store import FAILURES
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, without_credentials
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError, without_credentials
 from ggfmt.java.text import visible
 from ggfmt.kafka.address import is_kafka
 from ggfmt.location import Location
@@ -292,7 +292,7 @@ class _InputMatcher:
             return MatchResult(content=item.content)
         there = self._taken[seen.read][0]
         message = f"the input is a copy of `{there}`, which a committed run has read"
-        return MatchResult(problem=Diagnostic("GG310", message, Span(file=item.file.shown), _COPY_HELP, topic=PAGE))
+        return MatchResult(problem=Diagnostic("GG310", message, item.file.shown, _COPY_HELP, topic=PAGE))
 
     def _problem(self, item: ChangedFile, candidates: Sequence[ProcessedInput]) -> Diagnostic | None:
         file, content = item.file, item.content
@@ -370,10 +370,10 @@ def _changed(file: InputFile, seen: ProcessedInput, path: str, what: str, help: 
     name = "" if seen.path == path else f" as `{seen.path}`"
     if what == "may be a copy":
         message = f"the input starts with data that a committed run has read{name}: it may be a copy"
-        return Diagnostic("GG310", message, Span(file=file.shown), _COPY_HELP, topic=PAGE)
+        return Diagnostic("GG310", message, file.shown, _COPY_HELP, topic=PAGE)
     sizes = f"{seen.size} bytes then, {file.size} bytes now"
     message = f"the input {what} since a committed run read it{name}: {sizes}"
-    return Diagnostic("GG310", message, Span(file=file.shown), help, topic=PAGE)
+    return Diagnostic("GG310", message, file.shown, help, topic=PAGE)
 
 
 _ALL_THE_SAME = (
@@ -430,28 +430,28 @@ def open_checkpoint(
     outputs: Sequence[Participant],
     selection: TableSelection = ALL_TABLES,
 ) -> Checkpoint | None:
-    """Open the checkpoint of a run. UsageError GG513 for options that exclude each other."""
+    """Open the checkpoint of a run. Raises: UsageError GG513 for options that exclude each other."""
     if directory is None:
         if settle is not None:
             why = "without a checkpoint, no later run reads the files that were left"
             message = f"`--settle` needs `--checkpoint`: {why}"
-            raise UsageError(Diagnostic("GG513", message, help="pass a directory to `--checkpoint`"))
+            raise UsageError("GG513", message, help="pass a directory to `--checkpoint`")
         return None
     try:
         checkpoint = Checkpoint(Location.of(directory), selection)
     except OSError as error:
         message = f"the checkpoint cannot be opened: {without_credentials(str(error))}"
-        raise UsageError(Diagnostic("GG513", message, Span(file=directory), getattr(error, "help", None))) from None
+        raise UsageError("GG513", message, directory, getattr(error, "help", None)) from None
     if mode == "overwrite":
         message = (
             "`--mode overwrite` and `--checkpoint` exclude each other: overwriting deletes output that the "
             "checkpoint lists as done"
         )
         help = "remove one of the options; to start again, delete the output and the checkpoint"
-        raise UsageError(Diagnostic("GG513", message, Span(file=checkpoint.root.shown), help))
+        raise UsageError("GG513", message, checkpoint.root.shown, help)
     if checkpoint.root.canonical in {output.root.canonical for output in outputs}:
         message = "the checkpoint cannot be the output directory"
-        raise UsageError(Diagnostic("GG513", message, Span(file=checkpoint.root.shown), "choose another directory"))
+        raise UsageError("GG513", message, checkpoint.root.shown, "choose another directory")
     return checkpoint
 
 
@@ -494,8 +494,8 @@ class Checkpoint(Participant):
         return None if document is None else str(document["run"])
 
     def bind(self, targets: Sequence[OutputTarget], outputs: Sequence[Participant], mode: str) -> str:
-        """Return the mode of the run: `append` if the checkpoint has runs. UsageError GG513 if it belongs to other
-        output, or the output has lost the record of such a run; GG501 for a new one among files of others."""
+        """Return the mode of the run: `append` if the checkpoint has runs. Raises: UsageError GG513 if it belongs to
+        other output, or the output has lost the record of such a run; GG501 for a new one among files of others."""
         document = read_document(self.store, DOCUMENT)
         if document is None:
             if mode == "error":
@@ -522,7 +522,7 @@ class Checkpoint(Participant):
         return "append"
 
     def _refused(self, message: str, help: str) -> UsageError:
-        return UsageError(Diagnostic("GG513", visible(message), Span(file=self.root.shown), help))
+        return UsageError("GG513", visible(message), self.root.shown, help)
 
     def choose(
         self, files: Sequence[InputFile], settle: float | None = None, only: Sequence[Any] | None = None
@@ -539,7 +539,7 @@ class Checkpoint(Participant):
         results = recognize(files, self._records_of_files)
         problems = [result.problem for result in results if result.problem is not None]
         if problems:
-            raise UsageError(*problems)
+            raise UsageError.of(*problems)
         every = list(zip(files, results, strict=True))
         new = [file for file, result in every if not result.done]
         self._renewed = [seen for file, result in every if (seen := _renewed(file, result)) is not None]
@@ -575,7 +575,8 @@ class Checkpoint(Participant):
         return ends, {record.path: record.offsets for record in records if record.offsets is not None}
 
     def _begun(self, files: Sequence[InputFile], only: Sequence[Any], topics: Sequence[InputFile]) -> list[InputFile]:
-        """Return the files of a run that was cut off. UsageError GG310 if one is not among the inputs any more."""
+        """Return the files of a run that was cut off. Raises: UsageError GG310 if one is not among the inputs any
+        more."""
         records = [msgspec.convert(record, ProcessedInput) for record in only]
         there = {file.shown for file in topics}
         records = [record for record in records if record.path not in there]
@@ -586,16 +587,16 @@ class Checkpoint(Participant):
             lost = next((record for record in records if id(record) not in have), records[0])
             message = "an interrupted run had read this file, which is no longer among the inputs"
             help = "restore the file, and run again: the new run then finishes the interrupted run"
-            raise UsageError(Diagnostic("GG310", message, Span(file=lost.path), help, topic=PAGE))
+            raise UsageError("GG310", message, lost.path, help, topic=PAGE)
         return [*found, *topics]
 
     def part(self, run: str, targets: Sequence[OutputTarget], inputs: Sequence[PlannedInput]) -> CommitPart:
-        """Return the part of a commit that records the files as read. Abend GG310 if a file is gone, GG506."""
+        """Return the part of a commit that records the files as read. Raises: Abend GG310 if a file is gone, GG506."""
         seen = []
         plans = {item.file.location: item for item in inputs}
         for found in map_files([item.file for item in inputs], lambda file: _seen(plans[file.location])):
             if isinstance(found, Diagnostic):
-                raise Abend(found)
+                raise Abend.of(found)
             seen.append(found)
         self._seen = seen
         _warn_equal_files(seen, inputs)

@@ -135,7 +135,7 @@ def find_definitions(
     source: WriterSettings = DEFAULT_SETTINGS,
 ) -> DiscoveryResult:
     """Return the definitions in the data, the same however it is cut: by one pass, and by a second one if the first
-    leaves something open. Abend GG310 for an unreadable input."""
+    leaves something open. Raises: Abend GG310 for an unreadable input."""
 
     def findings(every_shape: bool, source: WriterSettings) -> Sequence[object]:
         task = partial(discover_split, input_format, catalog, every_shape, source)
@@ -144,7 +144,7 @@ def find_definitions(
             outcomes = runner.run(task, cut.all, progress)
             for outcome in outcomes:
                 if isinstance(outcome, Diagnostic):
-                    raise Abend(outcome)
+                    raise Abend.of(outcome)
             crossed = {outcome.input for outcome in outcomes if isinstance(outcome, SplitBoundaryCrossing)}
             if not crossed:
                 return outcomes

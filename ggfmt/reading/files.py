@@ -167,14 +167,14 @@ class InputFile:
 
 def unreadable(path: str, error: Exception) -> Diagnostic:
     if isinstance(error, InputChangedError):
-        return Diagnostic("GG310", str(error), Span(file=path), _CHANGED_HELP)
+        return Diagnostic("GG310", str(error), path, _CHANGED_HELP)
     message = f"the input cannot be read: {without_credentials(reason(error))}"
-    return Diagnostic("GG310", message, Span(file=path), store_remedy(error))
+    return Diagnostic("GG310", message, path, store_remedy(error))
 
 
 def not_found(given: str, what: str = "input") -> Diagnostic:
     help = "check the path; relative paths start at the current directory"
-    return Diagnostic("GG310", f"{what} not found", Span(file=given), help)
+    return Diagnostic("GG310", f"{what} not found", given, help)
 
 
 @contextmanager
@@ -183,7 +183,7 @@ def unreadable_stops(shown: str) -> Iterator[None]:
     try:
         yield
     except (OSError, pa.ArrowException) as error:
-        raise Abend(unreadable(shown, error)) from None
+        raise Abend.of(unreadable(shown, error)) from None
 
 
 class TransientReadError(OSError):
@@ -202,7 +202,7 @@ def read_error(file: InputFile, error: Exception) -> Abend | TransientReadError:
     problem = unreadable(file.shown, error)
     lasts = isinstance(error, (InputChangedError, DamagedDataError, FileNotFoundError, PermissionError))
     if file.location.is_local or lasts or not isinstance(error, OSError):
-        return Abend(problem)
+        return Abend.of(problem)
     return TransientReadError(problem)
 
 
@@ -212,7 +212,7 @@ def read_errors_stop() -> Iterator[None]:
     try:
         yield
     except TransientReadError as error:
-        raise Abend(error.diagnostic) from None
+        raise Abend.of(error.diagnostic) from None
 
 
 def defect(error: Exception, place: Span) -> Diagnostic:
@@ -296,8 +296,9 @@ def _buffered(raw: object) -> BinaryIO:
 
 @contextmanager
 def open_unchanged(file: InputFile) -> Iterator[BinaryIO]:
-    """Yield the bytes of a file that must not change from the plan of the run until it has been read. InputChangedError
-    where it is another one when it is opened, or at the end; OSError or ArrowException as reading gives.
+    """Yield the bytes of a file that must not change from the plan of the run until it has been read. Raises:
+    InputChangedError where it is another one when it is opened, or at the end. Raises: OSError or ArrowException as
+    reading gives.
 
     An object of a store is not looked at again at the end: the run ends with `check_inputs_unchanged`.
     """
@@ -325,7 +326,8 @@ def _check_opened(file: InputFile, stored: pa.NativeFile) -> None:
 
 
 def check_unchanged(file: InputFile) -> None:
-    """Raise InputChangedError if a file has changed since the run was planned; OSError if ggfmt cannot find out."""
+    """Raise InputChangedError if a file has changed since the run was planned. Raises: OSError if ggfmt cannot find
+    out."""
     if file.watched:
         try:
             now = stat_file(file.location, file.shown)
@@ -335,8 +337,8 @@ def check_unchanged(file: InputFile) -> None:
 
 
 def check_inputs_unchanged(files: Sequence[InputFile]) -> None:
-    """Abend GG310 if a file has changed since the run was planned. Objects that one listing has shown are listed again,
-    if that takes fewer requests than to ask for each."""
+    """Raises: Abend GG310 if a file has changed since the run was planned. Objects that one listing has shown are
+    listed again, if that takes fewer requests than to ask for each."""
 
     def check(file: InputFile) -> None:
         with unreadable_stops(file.shown):
@@ -404,7 +406,7 @@ def _time(nanoseconds: int) -> str:
 
 
 def stat_file(location: Location, shown: str) -> InputFile:
-    """Return a file as it is now. FileNotFoundError if there is none."""
+    """Return a file as it is now. Raises: FileNotFoundError if there is none."""
     if location.is_local:
         return local_state(location.path, shown, os.stat(location.path))
     info = location.info()

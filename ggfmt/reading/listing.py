@@ -20,7 +20,7 @@ from ggfmt.commit.names import METADATA_DIRECTORY, RECORDS, counted
 from ggfmt.commit.records import CONSOLIDATION_MEMBER, NEWER_LAYOUT_HELP, RunRecord, later_layout, records
 from ggfmt.commit.store import FAILURES, Store, check_parts, entries_below, hidden_part, is_hidden, is_worth_logging
 from ggfmt.commit.versions import shown_path
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, without_credentials
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError, without_credentials
 from ggfmt.formats.json.dumps import names_of_keys
 from ggfmt.java.text import visible
 from ggfmt.location import Location, StoreError, is_directory, is_link, local_status
@@ -92,8 +92,8 @@ class CommittedOutput:
         later, so that files that are not committed yet are no error.
 
         If the output itself is named, its manifests alone decide: DiffersError for a file that they do not list, or
-        that is missing. Elsewhere in it, what is there is read, but for schemas. StoreError for messages of several
-        handlers or formats, for rows, and for a commit that is not ended; Abend for a damaged manifest.
+        that is missing. Elsewhere in it, what is there is read, but for schemas. Raises: StoreError for messages of
+        several handlers or formats, for rows, and for a commit that is not ended. Raises: Abend for a damaged manifest.
         """
         store = Store(self.root)
         shown = self.root.shown
@@ -213,7 +213,7 @@ def _contents(store: Store) -> _Contents | None:
     for record in records(store):
         later = later_layout(record.document)
         if later is not None:
-            raise Abend(Diagnostic("GG561", later, Span(file=store.shown(record.place)), NEWER_LAYOUT_HELP))
+            raise Abend("GG561", later, store.shown(record.place), NEWER_LAYOUT_HELP)
         stamp = str(record.document.get("time") or record.document.get("run"))
         runs[stamp] += 1
         _add(found, record, store, stamp)
@@ -347,7 +347,7 @@ def list_inputs(
         if not found and not allow_empty:
             skipped = "names that start with `_` or `.` are skipped"
             help = f"check the path; {skipped}; to run without input, use `--allow-empty`"
-            problems.append(Diagnostic("GG310", "the input has no file to read", Span(file=given), help))
+            problems.append(Diagnostic("GG310", "the input has no file to read", given, help))
         new: list[_ListedFile] = []
         for item in sorted(found, key=lambda item: (item.linked, item.path)):
             if (first := files.get(item.key)) is not None:
@@ -358,7 +358,7 @@ def list_inputs(
         for item in sorted(new, key=lambda item: item.path):
             files[item.key] = files.pop(item.key)  # last, in name order
     if problems:
-        raise UsageError(*problems)
+        raise UsageError.of(*problems)
     listed: list[InputFile] = []
     for key, file in files.items():
         if file is None:

@@ -124,7 +124,7 @@ def masked_events(events: Iterator[Event], selection: TableSelection, catalog: C
             else:
                 yield event
     except Abend as error:
-        raise Abend(*(without_values(each, catalog) for each in error.diagnostics)) from None
+        raise Abend.of(*(without_values(each, catalog) for each in error.diagnostics)) from None
 
 
 def without_values(diagnostic: Diagnostic, catalog: Catalog) -> Diagnostic:
@@ -146,7 +146,7 @@ def check_masks(selection: TableSelection, tables: Collection[TableDef], keys: K
     (with `may_lack`: in another case only), GG593 for a mask that a column cannot have."""
     problems = [*_unknown_names(selection, tables, may_lack), *_unusable(selection, tables, keys)]
     if problems:
-        raise UsageError(*dict.fromkeys(problems))
+        raise UsageError.of(*dict.fromkeys(problems))
 
 
 def _unknown_names(selection: TableSelection, tables: Collection[TableDef], may_lack: bool) -> Iterator[Diagnostic]:

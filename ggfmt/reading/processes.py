@@ -29,7 +29,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from ggfmt import kernels, location, signals
 from ggfmt.cores import available_cores
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
+from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.reading.runner import InProcess, TaskCallback, interrupts, no_memory
 
 T = TypeVar("T")
@@ -490,6 +490,5 @@ def _may_pass(error: BaseException) -> bool:
 
 
 def _killed(ending: str) -> Abend:
-    message = f"a task failed: its process {ending} more than once"
     help = "if memory ran out (see the system log, `dmesg`), run with fewer processes: `--master 'none[1]'`"
-    return Abend(Diagnostic("GG505", message, help=help))
+    return Abend("GG505", f"a task failed: its process {ending} more than once", help=help)

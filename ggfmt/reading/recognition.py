@@ -82,8 +82,8 @@ class PlannedInput:
 
 
 def detect_format(files: Sequence[InputFile], max_record: int = MAX_RECORD_BYTES) -> tuple[str, str]:
-    """Return the input format by the first input that holds anything, and why; Abend GG309 if none or two fit, GG316
-    if its first record is longer than `max_record` bytes."""
+    """Return the input format by the first input that holds anything, and why. Raises: Abend GG309 if none or two fit,
+    GG316 if its first record is longer than `max_record` bytes."""
     most = max(LONGEST_HEAD_BYTES, max_record + HEAD_BYTES)
     for file in files:
         size = HEAD_BYTES
@@ -103,9 +103,9 @@ def detect_format(files: Sequence[InputFile], max_record: int = MAX_RECORD_BYTES
             of = "" if envelope is None else f"of {envelope}, "
             return name, f"in {file.shown}, {of}{reason}"
         if reasons:
-            raise Abend(_of_several(file.shown, head, reasons, envelope))
+            raise Abend.of(_of_several(file.shown, head, reasons, envelope))
         if len(stored) > max_record and _has_long_record(stored, max_record):
-            raise Abend(record_size_error(max_record, max_record, "more than ").at(file=file.shown, offset=0))
+            raise Abend.of(record_size_error(max_record, max_record, "more than ").at(file=file.shown, offset=0))
         verdict = "fits no input format"
         help = (
             "name only change files; correct a damaged record; if the properties are not the default, give the handler "
@@ -127,7 +127,7 @@ def detect_format(files: Sequence[InputFile], max_record: int = MAX_RECORD_BYTES
             verdict, help = f"fits no input format; the file looks like {foreign.what}", foreign.help
         if known is not None:
             verdict, help = f"is {known.what}, which ggfmt does not read", known.help
-        raise Abend(Diagnostic("GG309", f"the first record {verdict}", Span(file=file.shown), help))
+        raise Abend("GG309", f"the first record {verdict}", file.shown, help)
     return "json", "no input"
 
 
@@ -154,7 +154,7 @@ def _of_several(shown: str, head: bytes, reasons: Mapping[str, str], envelope: s
     if len(firsts) < len(reasons) or len(set(firsts.values())) == 1:
         listed = " and ".join(f"`{name}`" for name in reasons)
         help = "choose one of these formats with `--input-format`"
-        return Diagnostic("GG309", f"the first records fit {listed}", Span(file=shown), help)
+        return Diagnostic("GG309", f"the first records fit {listed}", shown, help)
     ordered = sorted(firsts.items(), key=lambda item: item[1])
     places = [
         f"record {number:,} {'' if envelope else f'at byte {start:,} '}fits `{name}` ({reasons[name]})"
@@ -198,12 +198,13 @@ def _of_messages(names: Sequence[str], head: bytes) -> list[str]:
 
 
 def source_of_handler(configuration: Configuration) -> tuple[str, WriterSettings]:
-    """Return format and settings of input that a configured handler wrote; UsageError GG105 for several handlers."""
+    """Return format and settings of input that a configured handler wrote. Raises: UsageError GG105 for several
+    handlers."""
     handlers = configuration.handlers
     if len(handlers) != 1:
         names = ", ".join(f"`{handler.name}`" for handler in handlers)
         message = f"the handler file of the input has more than one handler: {names}"
-        raise UsageError(Diagnostic("GG105", message, help="keep only one handler in its `gg.handlerlist`"))
+        raise UsageError("GG105", message, help="keep only one handler in its `gg.handlerlist`")
     (handler,) = handlers
     return handler.format, WriterSettings(
         handler.options, Context(handler.handler.include_tokens, configuration.run.compatibility)
@@ -211,17 +212,18 @@ def source_of_handler(configuration: Configuration) -> tuple[str, WriterSettings
 
 
 def reader_of(name: str, source: WriterSettings = DEFAULT_SETTINGS) -> type[Reader]:
-    """Return the reader of an input format by its id, for messages of a source; UsageError GG309 for an unknown one."""
+    """Return the reader of an input format by its id, for messages of a source. Raises: UsageError GG309 for an unknown
+    one."""
     if name not in READ:
         near = suggestion(name, READ)
         legal = f"legal values are `auto`, {', '.join(f'`{known}`' for known in READ)}"
-        help = f"{legal}; {near}" if near else legal
-        raise UsageError(Diagnostic("GG309", f"`--input-format` cannot be `{name}`", help=help))
+        raise UsageError("GG309", f"`--input-format` cannot be `{name}`", help=f"{legal}; {near}" if near else legal)
     return FORMATS[name].read_support.by(source).reader
 
 
 def with_defaults(source: WriterSettings, input_format: str) -> WriterSettings:
-    """Return the source with the default options of the format where none are set; UsageError for illegal values."""
+    """Return the source with the default options of the format where none are set. Raises: UsageError for illegal
+    values."""
     make = FORMATS[input_format].options
     options, specs = source.options or make(), {spec.name: spec for spec in make.specs()}
     values = {}
@@ -229,20 +231,19 @@ def with_defaults(source: WriterSettings, input_format: str) -> WriterSettings:
         if name not in specs and name == SCHEMA_REGISTRY:
             message = f"the input is `{input_format}`, whose messages name no schemas of a registry"
             help = "leave the schema registry out, or name an Avro format with `--input-format`"
-            raise UsageError(Diagnostic("GG103", message, help=help, topic=input_format))
+            raise UsageError("GG103", message, help=help, topic=input_format)
         if name not in specs:
             help = suggestion(name, specs) or f"to list its properties, run `ggfmt options {input_format}`"
             message = f"`--input-option` names `{name}`, which is not a property of `{input_format}`"
-            raise UsageError(Diagnostic("GG103", message, help=help, topic=input_format))
+            raise UsageError("GG103", message, help=help, topic=input_format)
         try:
             values[specs[name].attr] = specs[name].value(text)
         except InvalidValueError as error:
-            message = f"`--input-option {name}` {error}"
-            raise UsageError(Diagnostic("GG103", message, help=error.help, topic=input_format)) from None
+            raise UsageError("GG103", f"`--input-option {name}` {error}", help=error.help, topic=input_format) from None
     source = replace(source, options=replace(options, **values), given={})
     problem = _ambiguity(source, input_format)
     if problem is not None:
-        raise UsageError(problem)
+        raise UsageError.of(problem)
     return source
 
 
@@ -281,7 +282,7 @@ def refuse_unsupported(file: InputFile, head: bytes) -> None:
         if file.offsets is not None:
             message = f"the first value is {kind}, which ggfmt does not read"
             help = "name topics of changes alone; ggfmt reads what Kafka compresses, but no values that a program did"
-        raise Abend(Diagnostic("GG309", message, Span(file=file.shown), help))
+        raise Abend("GG309", message, file.shown, help)
 
 
 def layout_of(file: InputFile, reader: type[Reader], source: WriterSettings) -> Layout:

@@ -430,7 +430,7 @@ def _expanded(item: PlannedInput) -> int:
 def route(
     job: ReadJob, inputs: Sequence[PlannedInput], cut: Cut, runner: Runner, tracker: ProgressTracker, scratch: Location
 ) -> RoutedSplits:
-    """Divide the records of `cut` by table into files below `scratch`. Raises: Unroutable; Abend GG310."""
+    """Divide the records of `cut` by table into files below `scratch`. Raises: Unroutable. Raises: Abend GG310."""
     Store(scratch).make_directory("")
     total = sum(map(_expanded, inputs))
     if total >= MUCH_BYTES:
@@ -443,7 +443,7 @@ def route(
         outcomes = runner.run(partial(route_split, job, buckets, scratch), cut.all, progress)
         for outcome in outcomes:
             if outcome.abend is not None:
-                raise Abend(outcome.abend)
+                raise Abend.of(outcome.abend)
         if any(outcome.unroutable for outcome in outcomes):
             raise Unroutable
         crossed = {outcome.crossed for outcome in outcomes if outcome.crossed is not None}

@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 from ggfmt import kernels, signals
 from ggfmt.commit.names import counted
 from ggfmt.cores import available_cores
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
+from ggfmt.diagnostics.diagnostic import Abend
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -64,7 +64,7 @@ class InProcess:
         progress: TaskCallback | None = None,
         received: Callable[[R], None] | None = None,
     ) -> list[R]:
-        """Call `received` with each result when it is there. Abend GG505 if memory runs out."""
+        """Call `received` with each result when it is there. Raises: Abend GG505 if memory runs out."""
         with interrupts() as came:
             results = (task(item, next(self._attempts)) for item in items)
             return _collected(results, len(items), came, progress, received)
@@ -127,7 +127,7 @@ def _collected(
 
 def no_memory() -> Abend:
     help = "give a smaller `--split-size`, or run with Spark on a machine with more memory"
-    return Abend(Diagnostic("GG505", "a task failed: out of memory", help=help))
+    return Abend("GG505", "a task failed: out of memory", help=help)
 
 
 @contextmanager

@@ -288,11 +288,11 @@ def _with_keys(source: WriterSettings, keys: Keys) -> WriterSettings:
 
 
 def check_selection(selection: TableSelection, names: Collection[str], may_lack: bool) -> None:
-    """Check that each pattern of a selection matches one of the tables in the data. UsageError GG315 for a pattern that
-    matches none; a warning instead if the data `may_lack` tables."""
+    """Check that each pattern of a selection matches one of the tables in the data. Raises: UsageError GG315 for a
+    pattern that matches none; a warning instead if the data `may_lack` tables."""
     problems = [missing_table(option, pattern, names) for option, pattern in selection.unmatched(names)]
     if problems and not may_lack:
-        raise UsageError(*problems)
+        raise UsageError.of(*problems)
     for problem in problems:
         log.warning("%s", visible(problem.message))
 
@@ -310,9 +310,9 @@ def missing_table(option: str, pattern: str, names: Collection[str]) -> Diagnost
 def check_ended(outcomes: Sequence[ReadOutcome]) -> None:
     for outcome in outcomes:
         if outcome.abend is not None:
-            raise Abend(_with_help(outcome.abend))
+            raise Abend.of(_with_help(outcome.abend))
     if any(outcome.stopped or outcome.undefined for outcome in outcomes):
-        raise Abend(Diagnostic("GG507", "a task was stopped without a reason"))
+        raise Abend("GG507", "a task was stopped without a reason")
 
 
 def _with_help(mistake: Diagnostic) -> Diagnostic:

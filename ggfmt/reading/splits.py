@@ -283,8 +283,8 @@ class SplitReader:
         self.skipped: Counter[str] = Counter() if skipped is None else skipped
 
     def __iter__(self) -> Iterator[Iterator[Event]]:
-        """Yield the events of each chunk, and those at the end. Abend GG310, or GG512 for an exception that no reader
-        should raise; SplitBoundaryError if one task has to read all of `input`."""
+        """Yield the events of each chunk, and those at the end. Raises: Abend GG310, or GG512 for an exception that no
+        reader should raise. Raises: SplitBoundaryError if one task has to read all of `input`."""
         place = Span()
         for part in self._split.ranges:
             self.input = part.input
@@ -320,10 +320,10 @@ class SplitReader:
 
 
 def guarded(events: Iterator[Event], place: Span) -> Iterator[Event]:
-    """Yield the events of a chunk at this place; Abend GG512 for an exception that no reader should raise."""
+    """Yield the events of a chunk at this place. Raises: Abend GG512 for an exception that no reader should raise."""
     try:
         yield from events
     except (SplitBoundaryError, OSError, MemoryError, Abend):
         raise
     except Exception as error:
-        raise Abend(defect(error, place)) from None
+        raise Abend.of(defect(error, place)) from None

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from ggfmt import signals
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.location import Location
 from ggfmt.reading.files import BUFFER_BYTES, Compression, InputFile, stat_file, unreadable
 from ggfmt.scratch import Scratch, remove_abandoned
@@ -44,7 +44,7 @@ def check_standard_input(inputs: Sequence[str], checkpoint: str | None = None) -
         help = "leave out `--checkpoint`, or write the input to a file"
     else:
         return
-    raise UsageError(Diagnostic("GG518", message, Span(file=SHOWN), help))
+    raise UsageError("GG518", message, SHOWN, help)
 
 
 @dataclass
@@ -90,7 +90,7 @@ class Spool:
         source: Any = None if sys.stdin is None else sys.stdin.buffer
         if source is None:
             help = "give a file, or pipe the output of a program: `... | ggfmt run -`"
-            raise UsageError(Diagnostic("GG518", "standard input is not available", Span(file=SHOWN), help))
+            raise UsageError("GG518", "standard input is not available", SHOWN, help)
         if sys.stdin.isatty():
             log.info("reading standard input; press Ctrl-D to end it")
         return self.keep(getattr(source, "raw", source), SHOWN, self.path(SHOWN, "stdin"), packed=True)
@@ -102,8 +102,7 @@ def _cannot_keep(shown: str, directory: Path | str | None, error: OSError) -> Ab
     what = "standard input" if shown == SHOWN else "the topic"
     if shown != SHOWN:
         help += ", or give one with `--staging`"
-    message = f"{what} cannot be stored in {place}: {error.strerror or error}"
-    return Abend(Diagnostic("GG518", message, Span(file=shown), help))
+    return Abend("GG518", f"{what} cannot be stored in {place}: {error.strerror or error}", shown, help)
 
 
 @dataclass
@@ -142,7 +141,7 @@ class _SpooledInput:
                 select.select([self._source], [], [])
             return bytes(data)
         except OSError as error:
-            raise Abend(unreadable(self.shown, error)) from None
+            raise Abend.of(unreadable(self.shown, error)) from None
 
     def read_at(self, place: int, size: int) -> bytes:
         self.grow(place + 1)

@@ -67,17 +67,17 @@ NO_TOPIC_SETTINGS = TopicSettings()
 def check_workers_reach(
     inputs: Sequence[str], cluster: str | None, topics: TopicSettings, output: str | None = None
 ) -> None:
-    """UsageError GG518 or GG519 if other machines, of a cluster by this name, would need the messages that this one
-    keeps, or would keep those that it sends."""
+    """Raises: UsageError GG518 or GG519 if other machines, of a cluster by this name, would need the messages that this
+    one keeps, or would keep those that it sends."""
     if cluster is None or topics.staging is not None:
         return
     help = "give `--staging DIR`, a directory that this machine and all workers reach"
     if any(map(is_kafka, inputs)):
         message = f"the workers of `{cluster}` cannot read the messages that this machine takes from Kafka"
-        raise UsageError(Diagnostic("GG518", message, help=help))
+        raise UsageError("GG518", message, help=help)
     if output is not None and is_kafka(output):
         message = f"the workers of `{cluster}` have no common place for messages that wait to be sent to Kafka"
-        raise UsageError(Diagnostic("GG519", message, help=help))
+        raise UsageError("GG519", message, help=help)
 
 
 Offsets = tuple[int, int]  # of one partition: the first, and the one after the last
@@ -108,7 +108,7 @@ class SpooledInputs:
         return is_kafka(given) or (self.standard_input and given == STANDARD_INPUT)
 
     def files(self, given: str) -> list[InputFile]:
-        """Return the files of an input. UsageError, or Abend GG518, GG571, GG572 or GG579."""
+        """Return the files of an input. Raises: UsageError, or Abend GG518, GG571, GG572 or GG579."""
         if given == STANDARD_INPUT:
             return [Spool(self.held, self.lazy).standard_input()]
         wanted = TopicRange.of(given)
@@ -139,13 +139,13 @@ class SpooledInputs:
             place = f"{name}/{number}"
             if (cluster.name, place) in self._taken:
                 message, help = "the partition is an input twice", "name each topic once, or different partitions"
-                problems.append(Diagnostic("GG571", message, Span(file=shown[number]), help))
+                problems.append(Diagnostic("GG571", message, shown[number], help))
             self._taken.add((cluster.name, place))
             known = self.ends.get(shown[number])
             if known is None and self.begun is None and place in by_topic:
                 message = f"the checkpoint has this topic by another address: `{by_topic[place]}`"
                 help = "use that address; for a topic of another cluster, use another `--checkpoint`"
-                problems.append(Diagnostic("GG579", message, Span(file=shown[number]), help))
+                problems.append(Diagnostic("GG579", message, shown[number], help))
             if self.begun is not None:
                 ranges[number] = self.begun[shown[number]]
             elif known is not None:
@@ -155,7 +155,7 @@ class SpooledInputs:
                 problem = _other_topic(shown[number], f"the topic is not the one of the checkpoint: {difference}")
             problems += [] if problem is None else [problem]
         if problems:
-            raise UsageError(*problems)
+            raise UsageError.of(*problems)
         if wanted.starts and any(shown[number] in self.ends for number in numbers):
             log.info("`from` of `%s` is for new partitions alone: the checkpoint has the others", visible(name))
         kind = _Kind()
@@ -198,7 +198,7 @@ def _range_problem(shown: str, start: int, first: int, end: int) -> Diagnostic |
 
 def _other_topic(shown: str, message: str) -> Diagnostic:
     help = "is this another topic of that name? Read it from its beginning, with a new `--checkpoint` or none"
-    return Diagnostic("GG579", message, Span(file=shown), help)
+    return Diagnostic("GG579", message, shown, help)
 
 
 # Ranges
@@ -216,7 +216,7 @@ class TopicRange:
 
     @classmethod
     def of(cls, given: str) -> TopicRange:
-        """Parse an input. UsageError GG571."""
+        """Parse an input. Raises: UsageError GG571."""
         address = parse_address(given)
         options = dict(address.options)
         for name, _ in address.options:
@@ -234,7 +234,7 @@ class TopicRange:
         )
 
     def topics(self, cluster: Cluster) -> list[tuple[str, Sequence[int]]]:
-        """Return the topics with their partitions, each once. UsageError GG572, GG579."""
+        """Return the topics with their partitions, each once. Raises: UsageError GG572, GG579."""
         every = cluster.topics()
         names: dict[str, None] = {}
         for pattern in self.address.topic.split(","):
@@ -242,13 +242,13 @@ class TopicRange:
             if not found:
                 place = Span(file=replace(self.address, topic=pattern).shown)
                 help = suggestion(pattern, every) or "check the name of the topic and the address of the broker"
-                raise UsageError(Diagnostic("GG572", "the topic does not exist", place, help))
+                raise UsageError("GG572", "the topic does not exist", place, help)
             names |= dict.fromkeys(found)
         for name in names:
             lacking = sorted(set(self.partitions or ()) - set(every[name]))
             if lacking:
                 message = f"the topic has no partition {lacking[0]}: it has {counted(len(every[name]), 'partition')}"
-                raise UsageError(Diagnostic("GG579", message, Span(file=replace(self.address, topic=name).shown)))
+                raise UsageError("GG579", message, replace(self.address, topic=name).shown)
         return [(name, every[name] if self.partitions is None else self.partitions) for name in names]
 
     def ranges(self, cluster: Cluster, topic: str, bounds: Mapping[int, tuple[int, int]]) -> dict[int, Offsets]:
@@ -303,7 +303,7 @@ def _partitions(address: KafkaAddress, text: str) -> list[int]:
 
 
 def _wrong(address: KafkaAddress, message: str, help: str) -> UsageError:
-    return UsageError(Diagnostic("GG571", message, Span(file=address.shown), help))
+    return UsageError("GG571", message, address.shown, help)
 
 
 # Values
@@ -389,7 +389,8 @@ class _Values:
         return int.from_bytes(head[1:], "big") if len(head) == HEAD_BYTES and head[0] == 0 and not others else None
 
     def read(self, size: int) -> bytes:
-        """Return more bytes, of one batch of messages; none at the end. Abend GG321 for a value of another kind."""
+        """Return more bytes, of one batch of messages; none at the end. Raises: Abend GG321 for a value of another
+        kind."""
         while messages := self._next():
             if data := self._bytes(messages):
                 return data
@@ -431,9 +432,8 @@ class _Values:
                 what = f"the value is {other.value}, and the first values of the topic are {kind.value}"
                 if other is kind:
                     what = "the value is an Avro container after another, and ggfmt reads one of a partition in a run"
-                place = Span(file=self.part.shown, message=message.offset())
                 help = "read the ranges before and after it on their own, with `?from=` and `?to=`"
-                raise Abend(Diagnostic("GG321", what, place, help))
+                raise Abend("GG321", what, Span(file=self.part.shown, message=message.offset()), help)
             if kind is ValueKind.TEXT and not value.endswith(b"\n"):
                 value += b"\n"
             if kind is ValueKind.DTS:

@@ -32,7 +32,7 @@ def _of_sides(found: Comparison) -> Iterator[Diagnostic]:
         if skipped:
             message = f"{counted(len(skipped), 'file')} not compared, for example `{visible(skipped[0])}`"
             help = "move other files away, find lost ones with `ggfmt verify`, or compare one table with `--table`"
-            yield Diagnostic("GG567", message, Span(file=side), help)
+            yield Diagnostic("GG567", message, side, help)
     if not (found.equal or found.differing):
         yield Diagnostic("GG581", "no side has a row to compare", help="check both paths, and the options of CSV files")
 

@@ -33,7 +33,7 @@ from ggfmt.columnar.pieces import (
 )
 from ggfmt.columnar.typed import as_text, iso_texts, json_pieces
 from ggfmt.commit.hashing import HashingStream
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, Span, UsageError
 from ggfmt.location import Location
 from ggfmt.rowfiles.files import SPARK_TYPE, TEXT
 
@@ -75,8 +75,8 @@ def write_rows(
     target: Location, to: str, table: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
 ) -> WrittenFile:
     """Write the rows of a table to a new file. Without rows, the file has the columns only. An error leaves an
-    incomplete file. Raises: Abend GG206 for the name of a column that Avro does not allow; UsageError GG551 for a value
-    that the format cannot hold; OSError; ValueError for a batch with other columns than the schema."""
+    incomplete file. Raises: Abend GG206 for the name of a column that Avro does not allow. Raises: UsageError GG551 for
+    a value that the format cannot hold; OSError. Raises: ValueError for a batch with other columns than the schema."""
     schema = pa.schema([pa.field(field.name, field.type, metadata=field.metadata) for field in schema])
     if target.is_local and (parent := target.parent) is not None:
         fs, inner = parent.file_system()
@@ -183,8 +183,7 @@ class _OrcWriter(RowWriter):
         if pc.any(wrong, min_count=0).as_py():
             text = as_text(values.filter(wrong))[0].as_py()
             message = f"`{text}` is before 1970 and has a fraction of a second, which Arrow cannot write to ORC"
-            place = Span(table=self.table, field=name)
-            raise UsageError(Diagnostic("GG551", message, place, "write the rows with `--to parquet`"))
+            raise UsageError("GG551", message, Span(table=self.table, field=name), "write the rows with `--to parquet`")
 
 
 def _orc_field(field: pa.Field[Any]) -> pa.Field[Any]:
@@ -291,7 +290,7 @@ def avro_schema(schema: pa.Schema, table: str) -> dict[str, Any]:
     wrong = [name for name, fits in zip(schema.names, allowed, strict=True) if not fits]
     if wrong:
         help = "write the rows with `--to parquet`, or rename the column in the definitions"
-        raise Abend(Diagnostic("GG206", "Avro does not allow this name", Span(table=table, field=wrong[0]), help))
+        raise Abend("GG206", "Avro does not allow this name", Span(table=table, field=wrong[0]), help)
     fields = [{"name": field.name, "type": ["null", _avro_type(field.type)], "default": None} for field in schema]
     return {"type": "record", "name": "row", "namespace": "ggfmt", "doc": table, "fields": fields}
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from ggfmt.commit.names import counted, safe_name
 from ggfmt.commit.records import CONSOLIDATION_MEMBER, is_of_rows, output_to_read, rows_manifest
 from ggfmt.commit.store import Store, check_parts, is_hidden
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.rows.numbers import NumberRange, is_number
@@ -170,7 +170,7 @@ def warn_unresolved(base: BaseSnapshot, output: str, strict: bool) -> None:
     message = f"the base has {counted(base.unresolved, 'unresolved row')}, whose operations are ignored"
     if strict or output.rstrip("/") == base.root.rstrip("/"):
         help = "write to another directory, without `--strict`; or start from all changes, without a base"
-        raise Abend(Diagnostic("GG570", message, Span(file=base.root), help))
+        raise Abend("GG570", message, base.root, help)
     log.warning("%s: see `_unresolved` in %s", message, visible(base.root))
 
 

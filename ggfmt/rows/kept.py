@@ -29,7 +29,7 @@ from ggfmt.arrow.parquet_files import read_whole
 from ggfmt.columnar.hashes import row_codes, row_hashes
 from ggfmt.columnar.strings import canonical_numbers
 from ggfmt.columnar.typed import as_text, typed_values
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Span, UsageError
 from ggfmt.frames.column_types import TEXT
 from ggfmt.frames.shapes import ddl_type
 from ggfmt.location import Location
@@ -299,9 +299,8 @@ def _links(batch: pa.RecordBatch, components: pa.Array[Any]) -> list[KeyLinks]:
 
 
 def other_key_error(table: str) -> UsageError:
-    message = "the table has another key than in earlier runs"
     help = "give the key of the earlier runs, or consolidate all files into another output"
-    return UsageError(Diagnostic("GG551", message, Span(table=table), help))
+    return UsageError("GG551", "the table has another key than in earlier runs", Span(table=table), help)
 
 
 def _as_staged(batch: pa.RecordBatch, table: RowTable, schema: pa.Schema) -> pa.RecordBatch:
@@ -342,7 +341,7 @@ def _key_values(column: pa.Array[Any], table: RowTable, name: str) -> pa.Array[A
     if wrong:
         message = f"`{name}` was `{ddl_type(column.type)}` in earlier runs, and is `{ddl_type(type)}` now"
         help = f"give `--type '{table.name}.{name}=string'`, or consolidate all files into another output"
-        raise UsageError(Diagnostic("GG551", message, Span(table=table.name, field=name), help))
+        raise UsageError("GG551", message, Span(table=table.name, field=name), help)
     return values
 
 

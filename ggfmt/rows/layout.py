@@ -13,7 +13,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import begins, combined, non_null_values, nulls
 from ggfmt.columnar.hashes import row_codes
 from ggfmt.columnar.typed import as_text
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Span, UsageError
 from ggfmt.location import Location
 from ggfmt.rowfiles.writers import Partition, WrittenFile, write_rows
 
@@ -36,7 +36,7 @@ class FileLayout:
     def write(
         self, bucket: int, buckets: int, attempt: int, table: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
     ) -> list[WrittenFile]:
-        """Write the rows of a bucket. Raises: as `write_rows`; UsageError GG554 for a value of no partition."""
+        """Write the rows of a bucket. Raises: as `write_rows`. Raises: UsageError GG554 for a value of no partition."""
         stored = schema if self.stored is None else self.stored
         stem = f"{bucket:05d}-of-{buckets:05d}-{attempt}"
         names = (*self.partition_by, *self.sort_by)
@@ -64,11 +64,11 @@ class FileLayout:
             if sizes["min"].as_py() == 0 or (sizes["max"].as_py() or 0) > MAX_PARTITION_CHARACTERS:
                 message = f"the value of a partition must be NULL or have 1 to {MAX_PARTITION_CHARACTERS} characters"
                 help = "choose another column with `--partition-by`"
-                raise UsageError(Diagnostic("GG554", message, Span(table=table, field=name), help))
+                raise UsageError("GG554", message, Span(table=table, field=name), help)
         starts = non_null_values(pc.indices_nonzero(begins(row_codes(texts))))
         if len(starts) > MAX_PARTITIONS:
             message = f"the rows of a bucket have more than {MAX_PARTITIONS:,} partitions"
-            raise UsageError(Diagnostic("GG554", message, Span(table=table), "choose columns with fewer values"))
+            raise UsageError("GG554", message, Span(table=table), "choose columns with fewer values")
         for start, stop in pairwise([*starts, len(rows)]):
             shown = [column[start].as_py() for column in texts]
             yield tuple(zip(self.partition_by, shown, strict=True)), rows.slice(start, stop - start)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Literal, get_args
 
-from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, suggestion
+from ggfmt.diagnostics.diagnostic import UsageError, suggestion
 from ggfmt.options.value_types import OnUnfit, RowOrder
 
 Kind = Literal["current", "history", "changes"]
@@ -72,7 +72,7 @@ def _check(name: str, words: Collection[str], legal: tuple[str, ...]) -> None:
 
 
 def query_error(message: str, help: str | None = None) -> UsageError:
-    return UsageError(Diagnostic("GG551", message, help=help))
+    return UsageError("GG551", message, help=help)
 
 
 def parse_time(moment: str) -> datetime | None:

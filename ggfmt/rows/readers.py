@@ -20,7 +20,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings
 from ggfmt.columnar.json_rows import JsonLineError, JsonRow, json_column
 from ggfmt.columnar.typed import typed_values
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, Span, UsageError
 from ggfmt.frames.batches import shown_value
 from ggfmt.frames.column_types import BYTES, CLOCK, MAX_DIGITS, type_name
 from ggfmt.location import Location
@@ -117,8 +117,8 @@ def read_rows(
     types   of columns in CSV and JSON, where columns without a type are texts
     deleted  rows of a Parquet file to leave out, as `ParquetFile` has them
 
-    Raises: UsageError GG551 for a file that is not of its format, or has a value or type that rows cannot have; Abend
-    GG506 for a file that cannot be read.
+    Raises: UsageError GG551 for a file that is not of its format, or has a value or type that rows cannot have. Raises:
+    Abend GG506 for a file that cannot be read.
     """
     name, source_of = FORMATS[suffix]
     with _errors(file, name, table), file.open_file() as stream:
@@ -176,7 +176,7 @@ def _typed(table: str) -> Callable[[pa.Array[Any], object, pa.Field[Any]], pa.Ar
 @contextmanager
 def _errors(file: Location, name: str, table: str) -> Iterator[None]:
     def wrong(reason: str, column: str | None = None, help: str | None = None, offset: int | None = None) -> UsageError:
-        return UsageError(Diagnostic("GG551", reason, Span(file.shown, table=table, field=column, offset=offset), help))
+        return UsageError("GG551", reason, Span(file.shown, table=table, field=column, offset=offset), help)
 
     try:
         yield
@@ -185,9 +185,7 @@ def _errors(file: Location, name: str, table: str) -> Iterator[None]:
             raise wrong(f"the file is not {name}: {_first_line(error)}") from None
         reason = getattr(error, "strerror", None) or _first_line(error)
         place = Span(file=file.shown, table=table)
-        raise Abend(
-            Diagnostic("GG506", f"the file cannot be read: {reason}", place, getattr(error, "help", None))
-        ) from None
+        raise Abend("GG506", f"the file cannot be read: {reason}", place, getattr(error, "help", None)) from None
     except ColumnError as error:
         raise wrong(str(error), error.column, error.help) from None
     except RepeatedColumnError as error:

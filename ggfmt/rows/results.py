@@ -155,7 +155,7 @@ def check_names(table: str, columns: Sequence[str], marks: Sequence[str] = (), f
             help = "give the metadata columns other names: `--metadata-prefix gg`"
         else:
             message = f"the table has the columns `{first}` and `{name}`, which {folds} does not distinguish"
-        raise UsageError(Diagnostic("GG558", message, Span(table=table, field=first), help))
+        raise UsageError("GG558", message, Span(table=table, field=first), help)
 
 
 @dataclass
@@ -210,7 +210,7 @@ def _check_sources(query: RowQuery, table: RowTable, sources: Mapping[str, str])
         message = f"the table has records of two sources: `{member}` is `{shown_value(one)}` and `{shown_value(other)}`"
         help = "consolidate the files of each source into another output, or leave out the table with `--table`; "
         help += "give `--order input` if it is one source with a new name"
-        raise UsageError(Diagnostic("GG557", message, Span(table=table.name), help))
+        raise UsageError("GG557", message, Span(table=table.name), help)
 
 
 def _check_keyless(query: RowQuery, table: RowTable, stats: TableStats, files: Sequence[str]) -> None:
@@ -226,7 +226,7 @@ def _check_keyless(query: RowQuery, table: RowTable, stats: TableStats, files: S
     if stats.incomplete is not None:
         message = "the table has no key, and an operation does not contain the whole row before and after"
         seq, place = stats.incomplete
-        raise UsageError(Diagnostic("GG552", message, replace(place, file=files[seq >> FILE_BITS]), help))
+        raise UsageError("GG552", message, replace(place, file=files[seq >> FILE_BITS]), help)
 
 
 def last_places(query: TableQuery, batch: pa.RecordBatch) -> list[Place]:
@@ -245,8 +245,7 @@ def last_places(query: TableQuery, batch: pa.RecordBatch) -> list[Place]:
             file = query.file_of(batch["seq"][pc.index(own, True).as_py()].as_py())
             message = f"the file has operations {where}, up to which an earlier run has merged the table"
             help = "consolidate all files into another output; or give `--order input` if later files are newer"
-            place = Span(file=file, table=query.table.name, position=first.position)
-            raise UsageError(Diagnostic("GG551", message, place, help))
+            raise UsageError("GG551", message, Span(file=file, table=query.table.name, position=first.position), help)
     last = batch if ordering.apart else batch.slice(len(batch) - 1)
     return places_of_logs(kind, last.filter(last["position"].is_valid()), last=True)
 
@@ -284,7 +283,7 @@ def check_order(query: TableQuery, batch: pa.RecordBatch) -> None:
         of = "" if origin in (None, PASSING) else f", of `{shown_value(origin)}`"
         span = Span(query.file_of(seq), offset=offset, table=query.table.name, position=position)
         reasons.append(Diagnostic("GG556", f"{_time(batch['ts'].cast(pa.int64())[place].as_py())}{of}", span))
-    raise Abend(*reasons)
+    raise Abend.of(*reasons)
 
 
 def _time(micros: int | None) -> str:
@@ -332,7 +331,7 @@ def fitting_values(
         seq = operation["seq"][0].as_py()
         offset, position = operation["offset"][0].as_py(), operation["position"][0].as_py()
         place = Span(query.file_of(seq), offset=offset, table=query.table.name, field=name, position=position)
-        raise Abend(_misfit(query, name, text, place))
+        raise Abend.of(_misfit(query, name, text, place))
     return values, wrong
 
 
@@ -343,7 +342,7 @@ def shown_key(query: TableQuery, name: str, values: pa.Array[Any]) -> pa.Array[A
         return values
     typed, wrong = typed_values(as_strings(values), type)
     if wrong:
-        raise Abend(_misfit(query, name, values[wrong[0]].as_py(), Span(table=query.table.name, field=name)))
+        raise Abend.of(_misfit(query, name, values[wrong[0]].as_py(), Span(table=query.table.name, field=name)))
     return typed
 
 

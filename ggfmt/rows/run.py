@@ -300,14 +300,14 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
             help = "nothing was committed; to write all unresolved operations to `_unresolved`, run without `--strict`"
             if not self.target.keeps_unresolved:
                 help = "nothing was changed; load the rows from before the changes first, or give the missing files"
-            raise Abend(Diagnostic("GG570", message, Span(file=self.target.shown), help), *places[:3])
+            raise Abend.of(Diagnostic("GG570", message, self.target.shown, help), *places[:3])
         wrong = sum(result.counts.contradictions.total() for result in results)
         if wrong and self.settings.strict:
             found = [Diagnostic("GG566", what, place) for one in results for what, place in one.counts.contradicting]
             verb = "contradicts its row" if wrong == 1 else "contradict their rows"
             help = "nothing was committed; check that no file is missing, or run without `--strict`"
             message = f"{counted(wrong, 'operation')} {verb}"
-            raise Abend(Diagnostic("GG566", message, Span(file=self.target.shown), help), *found[:3])
+            raise Abend.of(Diagnostic("GG566", message, self.target.shown, help), *found[:3])
 
 
 Task = Callable[[TablePlan, Any, int], UnitResult]
@@ -386,7 +386,8 @@ class _TableWork:
         self.result.buckets = self._groups
 
     def refuse(self, error: Abend | UsageError) -> None:
-        """Set the table aside if it alone cannot go on. Raises: the error if not; UsageError GG551 for a late file."""
+        """Set the table aside if it alone cannot go on. Raises: the error if not. Raises: UsageError GG551 for a late
+        file."""
         query, target, (reason, *_) = self.result.query, self._aside, error.diagnostics
         if target is None or not (isinstance(error, UsageError) or reason.code == "GG530"):
             raise error
@@ -398,7 +399,7 @@ class _TableWork:
                 Store(self._layout.directory).delete_tree("")
             file = write_rows(target, "parquet", query.table.name, kept_schema(query.table), rows)
         except OSError as problem:
-            raise Abend(write_error(target, problem)) from None
+            raise Abend.of(write_error(target, problem)) from None
         log.warning("%s: set aside for the next run: %s", visible(query.table.name), visible(str(reason)))
         self.result.aside = SetAside(reason, file)
 

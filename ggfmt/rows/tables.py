@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, suggestion
+from ggfmt.diagnostics.diagnostic import Span, UsageError, suggestion
 from ggfmt.frames.batches import FILE_BITS
 from ggfmt.frames.column_types import SMALL_TYPES, TEXT, column_type, listed_types, named_type, type_name
 from ggfmt.frames.plan import merge_tables
@@ -188,22 +188,22 @@ def _table(
 
 
 def with_key(table: TableDef, names: Sequence[str]) -> TableDef:
-    """Return the table with a key of some columns; UsageError GG551 for a column that it does not have."""
+    """Return the table with a key of some columns. Raises: UsageError GG551 for a column that it does not have."""
     keyed = table.with_keys(names)
     lacking = keyed.not_in_key(names)
     if lacking:
         message = f"`--key` names `{lacking[0]}`, which is not a column of the table"
         help = f"choose from its columns: {', '.join(f'`{name}`' for name in table.column_names)}"
-        raise UsageError(Diagnostic("GG551", message, Span(table=table.full_name), help))
+        raise UsageError("GG551", message, Span(table=table.full_name), help)
     return keyed
 
 
 def type_named(name: str) -> pa.DataType:
-    """Return a type of columns by its name in Spark's SQL; UsageError GG551 if there is none."""
+    """Return a type of columns by its name in Spark's SQL. Raises: UsageError GG551 if there is none."""
     found = named_type(name)
     if found is None:
         raise UsageError(
-            Diagnostic("GG551", f"`{name}` is not a type of a column", help=f"use one of these types: {listed_types()}")
+            "GG551", f"`{name}` is not a type of a column", help=f"use one of these types: {listed_types()}"
         )
     return found
 
@@ -224,7 +224,7 @@ def stored_types(types: Mapping[str, pa.DataType], to: str) -> dict[str, pa.Data
 
 
 def row_type_named(name: str) -> pa.DataType:
-    """Return a type of rows by its name in a manifest; UsageError GG551 if there is none."""
+    """Return a type of rows by its name in a manifest. Raises: UsageError GG551 if there is none."""
     return SMALL_TYPES.get(name) or type_named(name)
 
 

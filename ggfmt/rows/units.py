@@ -22,7 +22,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import concatenated, narrow, non_null_values, nulls, numbered
 from ggfmt.columnar.hashes import row_codes, row_hashes
 from ggfmt.columnar.typed import as_text, typed_values
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, Span, UsageError
 from ggfmt.frames.batches import shown_value
 from ggfmt.frames.column_types import TEXT
 from ggfmt.frames.images import image_maps
@@ -145,13 +145,13 @@ def base_rows(file: BaseFile, table: RowTable, types: Mapping[str, pa.DataType])
         lacking = [name for name in table.identity if name not in names]
         if lacking and table.key:
             message = f"the base has no column `{lacking[0]}`, which is in the key of `{table.name}`"
-            raise UsageError(Diagnostic("GG551", message, Span(file=file.location.shown, table=table.name)))
+            raise UsageError("GG551", message, Span(file=file.location.shown, table=table.name))
         columns = [_as_type(batch[name], table.types[name], name, table, file) for name in names]
         nameless = next((name for name in table.key if batch[name].null_count), None)
         if nameless is not None:
             place = Span(file=file.location.shown, table=table.name, field=nameless)
             help = "NULL identifies no row: correct the rows of the base, or name other columns with `--key`"
-            raise UsageError(Diagnostic("GG551", "the base has a row with NULL in a column of the key", place, help))
+            raise UsageError("GG551", "the base has a row with NULL in a column of the key", place, help)
         rows = pa.RecordBatch.from_arrays(columns, schema=table.schema_of(names))
         identity = [
             key_values(rows[name], table, name) if name in names else nulls(len(rows), table.key_type(name))
@@ -177,13 +177,13 @@ def _as_type(column: pa.Array[Any], type: pa.DataType, name: str, table: RowTabl
     if not can_hold(type, column.type) and not converts:
         message = f"`{name}` is `{ddl_type(column.type)}` in the base and `{ddl_type(type)}` in the operations"
         help = "cast it to the type of the operations, or give the operations another type with `types`"
-        raise UsageError(Diagnostic("GG551", message, place, help))
+        raise UsageError("GG551", message, place, help)
     texts = as_text(column)
     values, wrong = typed_values(texts, type)
     if wrong:
         shown = shown_value(texts[wrong[0]].as_py())
         help = f"give `--type '{table.name}.{name}=string'`"
-        raise UsageError(Diagnostic("GG551", f"`{shown}` is not a value of the type `{ddl_type(type)}`", place, help))
+        raise UsageError("GG551", f"`{shown}` is not a value of the type `{ddl_type(type)}`", place, help)
     return values
 
 

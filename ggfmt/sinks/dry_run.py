@@ -85,4 +85,4 @@ def _renamed(job: Job) -> Iterator[TableDef]:
         for table in tables:
             yield table if replacer is None else replacer.table(table)
     except UnusableName as error:
-        raise Abend(error.diagnostic) from None
+        raise Abend.of(error.diagnostic) from None

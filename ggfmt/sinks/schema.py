@@ -15,7 +15,7 @@ from pathlib import Path
 from ggfmt.columnar.replacement import UnusableName, merged_tables_error, replace_names
 from ggfmt.commit.names import safe_name
 from ggfmt.config.handlers import Configuration
-from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span, UsageError, without_credentials
+from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, UsageError, without_credentials
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.reading import Reader, Reject, SplitBoundaryError
@@ -64,8 +64,7 @@ def schemas(
     Abend for a record that cannot be read, unless `quarantine`.
     """
     if not wanted.inputs and not wanted.definitions:
-        help = "give INPUT or `--definitions`"
-        raise UsageError(Diagnostic("GG310", "schemas need an input or definitions", help=help))
+        raise UsageError("GG310", "schemas need an input or definitions", help="give INPUT or `--definitions`")
     requests = _requests(configuration, kind)
     tables, rejected = _found(wanted, quarantine) if wanted.inputs else (list(wanted.definitions.values()), Counter())
     check_selection(wanted.selection, [table.full_name for table in tables], wanted.allow_empty)
@@ -74,7 +73,7 @@ def schemas(
     tables = [masked_table(table, wanted.selection) for table in tables if wanted.selection.selects(table.full_name)]
     if not tables:
         help = "look for the wrong input, `--table` or `--exclude`"
-        raise UsageError(Diagnostic("GG310", "no table found for a schema", help=help))
+        raise UsageError("GG310", "no table found for a schema", help=help)
     if configuration is not None:
         tables = _replaced(tables, configuration.replacements)
     files: dict[str, SchemaFile] = {}
@@ -88,7 +87,7 @@ def schemas(
             else:
                 files |= {file.name: file for file in result}
     if problems:
-        raise ConfigurationError(*problems)
+        raise ConfigurationError.of(*problems)
     found = Schemas(files.values())
     found.rejected = rejected
     return found
@@ -97,7 +96,7 @@ def schemas(
 def _requests(configuration: Configuration | None, kind: str | None) -> list[SchemaRequest]:
     if configuration is None:
         if kind == DDL:
-            raise UsageError(Diagnostic("GG105", "a Hive table needs a handler", help="give a handler file with `-c`"))
+            raise UsageError("GG105", "a Hive table needs a handler", help="give a handler file with `-c`")
         name = DEFAULT_FORMATS[kind or "json"]
         return [SchemaRequest(HandlerSettings("", name, FORMATS[name].options(), Context()))]
     requests = []
@@ -115,7 +114,7 @@ def _requests(configuration: Configuration | None, kind: str | None) -> list[Sch
     if not requests:
         formats = ", ".join(f"`{handler.format}`" for handler in configuration.handlers)
         message = f"no format of the handlers has such schemas: {formats}"
-        raise UsageError(Diagnostic("GG106", message, help="configure another format, or give another `--kind`"))
+        raise UsageError("GG106", message, help="configure another format, or give another `--kind`")
     return requests
 
 
@@ -138,7 +137,7 @@ def _replaced(tables: Sequence[TableDef], replacements: Replacements) -> list[Ta
     if merged is not None:
         problems.append(merged)
     if problems:
-        raise ConfigurationError(*problems)
+        raise ConfigurationError.of(*problems)
     return replaced
 
 
@@ -194,7 +193,7 @@ class _Counting:
         try:
             for event in chain.from_iterable(source):
                 if isinstance(event, Reject) and not self.quarantine:
-                    raise Abend(explained(event, job.input_format, job.reason))
+                    raise Abend.of(explained(event, job.input_format, job.reason))
                 if isinstance(event, Reject):
                     counted.rejected[event.diagnostic.code] += 1
         except Abend as error:
@@ -234,7 +233,7 @@ def drift(files: Sequence[SchemaFile], directory: Path) -> Iterator[tuple[Diagno
 
 
 def _changed(path: Path, message: str) -> Diagnostic:
-    return Diagnostic("GG209", message, Span(file=str(path)), "write the schema again with `ggfmt schema -o`")
+    return Diagnostic("GG209", message, str(path), "write the schema again with `ggfmt schema -o`")
 
 
 def _meaning(file: SchemaFile, old: bytes) -> str:

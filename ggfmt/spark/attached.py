@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 
 from ggfmt import signals
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
+from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.spark.failures import cause_of_exception, cause_of_job, clause, spark_error
 from ggfmt.spark.jobs import ContextJobs, Item, Result, SparkJobRunner, SparkJobs, Tasks
 from ggfmt.spark.target import CORES, GATEWAY, ActiveSpark, ConnectSpark, RemoteAddress, SubmittedSpark, refusal
@@ -124,12 +124,11 @@ def _new_context() -> SparkContext:
 
 
 def _inherited(what: str) -> Abend:
-    message = f"{GATEWAY} names the Spark of another process, which {what}"
     help = (
         "a program of `spark-submit` passes the variable on to its child processes; call ggfmt in that program, "
         f"or unset {GATEWAY} to start a separate Spark"
     )
-    return Abend(Diagnostic("GG521", message, help=help))
+    return Abend("GG521", f"{GATEWAY} names the Spark of another process, which {what}", help=help)
 
 
 @contextmanager
@@ -302,7 +301,7 @@ def _new_session(address: RemoteAddress) -> SparkSession:
     problem = None if any(map(os.environ.get, _PROXIES)) else refusal([(address.host, address.port)])
     if problem is not None:
         message = f"no Spark Connect server answers at `{address.shown}`: {problem}"
-        raise Abend(Diagnostic("GG524", message, help="start the server or correct `--remote`"))
+        raise Abend("GG524", message, help="start the server or correct `--remote`")
     show_unused_modules()
     try:
         with warnings.catch_warnings():
@@ -311,12 +310,12 @@ def _new_session(address: RemoteAddress) -> SparkSession:
             from pyspark.sql.connect.session import SparkSession
     except ImportError as error:
         message = f"Spark Connect cannot be used from here: {clause(str(error))}"
-        raise Abend(Diagnostic("GG524", message, help="pip install 'ggfmt[connect]'")) from None
+        raise Abend("GG524", message, help="pip install 'ggfmt[connect]'") from None
     try:
         session = SparkSession(connection=address.url)
         for key, value in address.conf:
             session.conf.set(key, value)
     except PySparkException as error:
         message = f"the Spark Connect server at `{address.shown}` gives no session: {clause(str(error))}"
-        raise Abend(Diagnostic("GG524", message)) from None
+        raise Abend("GG524", message) from None
     return session

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, without_credentials
+from ggfmt.diagnostics.diagnostic import Abend, without_credentials
 
 log = logging.getLogger("ggfmt")
 
@@ -86,8 +86,7 @@ def spark_error(
     if remedy is not None and adopted:
         remedy = remedy.replace("--spark-conf ", "")
     see = None if log_file is None else f"see the log file `{log_file}`"
-    help = "; ".join(filter(None, (remedy, see))) or None
-    return Abend(Diagnostic(code, f"{headline}: {reason}", help=help))
+    return Abend(code, f"{headline}: {reason}", help="; ".join(filter(None, (remedy, see))) or None)
 
 
 def cause_in_log(log_file: Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
+from ggfmt.diagnostics.diagnostic import UsageError
 
 
 @dataclass(frozen=True)
@@ -41,4 +41,4 @@ def require(feature: Feature, spark: object) -> None:
         if not feature.is_there(version):
             message = f"this is Spark {version}, and {feature.name} need Spark {feature.need}"
             help = f"take a Spark of {feature.need} or later; `ggfmt.convert` and `ggfmt run` work from {RUNS.need} on"
-            raise UsageError(Diagnostic("GG531", message, help=help))
+            raise UsageError("GG531", message, help=help)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
+from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.diagnostics.packages import package_error
 
 _CORE = re.compile(r"spark-core_[\d.]+-(.+)\.jar")
@@ -24,7 +24,7 @@ def spark_home() -> Path:
     missing or has no Spark; GG523 if SPARK_HOME is not a Spark, or one of another version than pyspark."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
-        raise Abend(package_error("GG503", "pyspark is not installed", "pyspark", None, "pip install pyspark"))
+        raise Abend.of(package_error("GG503", "pyspark is not installed", "pyspark", None, "pip install pyspark"))
     package = Path(spec.origin).parent
     named = os.environ.get("SPARK_HOME")
     if named:
@@ -34,8 +34,7 @@ def spark_home() -> Path:
     if around is not None or package.is_dir():
         return around or package
     message = f"pyspark is imported from `{package.parent}`, which contains only Python code and not a Spark"
-    help = "export SPARK_HOME with the home of its Spark, or pip install pyspark"
-    raise Abend(Diagnostic("GG503", message, help=help))
+    raise Abend("GG503", message, help="export SPARK_HOME with the home of its Spark, or pip install pyspark")
 
 
 def spark_version(home: Path) -> str | None:
@@ -59,7 +58,7 @@ def _check(home: Path, package: Path) -> None:
             return
         problem = f"a Spark {version}, and the pyspark of this Python is {own[1]}"
     help = "unset SPARK_HOME, to run the Spark of pyspark, or name the home of one of the same version"
-    raise Abend(Diagnostic("GG523", f"SPARK_HOME names `{home}`, {problem}", help=help))
+    raise Abend("GG523", f"SPARK_HOME names `{home}`, {problem}", help=help)
 
 
 # The Java that runs Spark. Places in order: `--java-home`, GGFMT_JAVA_HOME, JAVA_HOME, `java` on PATH, the package
@@ -106,14 +105,13 @@ def find_java(java_home: str | None = None) -> Java:
         if isinstance(named, Java):
             return named
         help = f"name the directory above `bin/java` of Java {OLDEST} or newer, or get one: {_INSTALL}"
-        raise Abend(Diagnostic("GG502", f"{origin} names `{home}`, which {named}", help=help))
+        raise Abend("GG502", f"{origin} names `{home}`, which {named}", help=help)
     for origin, found in _unnamed_candidates():
         if isinstance(found, Java):
             return found
         looked.append(f"{origin} ({found})")
-    message = f"Spark needs Java {OLDEST} or newer, and none was found in {', '.join(looked)}"
     help = f"{_INSTALL}, or `export JAVA_HOME=...` with the home of a Java {OLDEST}"
-    raise Abend(Diagnostic("GG502", message, help=help))
+    raise Abend("GG502", f"Spark needs Java {OLDEST} or newer, and none was found in {', '.join(looked)}", help=help)
 
 
 def _unnamed_candidates() -> Iterator[tuple[str, Java | str]]:

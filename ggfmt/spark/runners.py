@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
+from ggfmt.diagnostics.diagnostic import UsageError
 from ggfmt.spark import target
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _refuse(settings: target.SparkSettings, existing: target.Existing) -> None:
         help = f"leave out `{option}`, or stop that session first"
         if isinstance(existing, target.SubmittedSpark):
             help = f"give it to `spark-submit`, or unset {target.GATEWAY} to start a separate Spark"
-        raise UsageError(Diagnostic("GG520", message, help=help))
+        raise UsageError("GG520", message, help=help)
 
 
 def _refuse_beside_remote(settings: target.SparkSettings) -> None:
@@ -84,4 +84,4 @@ def _refuse_beside_remote(settings: target.SparkSettings) -> None:
     for option, given in (("--master", settings.named_master), ("--java-home", settings.java_home)):
         if given is not None:
             message = f"`{option}` cannot change the server that `--remote` names"
-            raise UsageError(Diagnostic("GG520", message, help=f"leave out `{option}`, or `--remote`"))
+            raise UsageError("GG520", message, help=f"leave out `{option}`, or `--remote`")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ggfmt import network
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, UsageError
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -69,7 +69,7 @@ def remote_address(settings: SparkSettings, environment: Mapping[str, str] = os.
     port = int(found["port"] or _PORT) if found else 0
     if found is None or not 0 < port < 65536:
         help = f"give it as `sc://HOST` or `sc://HOST:PORT`{'' if settings.remote else f', or unset {REMOTE}'}"
-        raise UsageError(Diagnostic("GG524", f"{origin} is not the address of a Spark Connect server", help=help))
+        raise UsageError("GG524", f"{origin} is not the address of a Spark Connect server", help=help)
     return RemoteAddress(url, found["host"], port, settings.conf)
 
 
@@ -93,9 +93,7 @@ def master_addresses(master: str) -> list[tuple[str, int]]:
     for address in master.removeprefix("spark://").split(","):
         host, _, port = address.rpartition(":")
         if not host or not port.isdigit() or not 0 < int(port) < 65536:
-            raise UsageError(
-                Diagnostic("GG504", f"`{master}` is not the address of a master", help="give spark://HOST:PORT")
-            )
+            raise UsageError("GG504", f"`{master}` is not the address of a master", help="give spark://HOST:PORT")
         addresses.append((host.strip("[]"), int(port)))
     return addresses
 
@@ -105,7 +103,7 @@ def probe(master: str, addresses: Sequence[tuple[str, int]]) -> None:
     reason = refusal(addresses)
     if reason is not None:
         message = f"no Spark master answers at `{master}`: {reason}"
-        raise Abend(Diagnostic("GG504", message, help="start the master or correct `--master`"))
+        raise Abend("GG504", message, help="start the master or correct `--master`")
 
 
 def refusal(addresses: Sequence[tuple[str, int]]) -> str | None:
@@ -228,4 +226,4 @@ def spark_from_argument(spark: object) -> Existing:
 
 def _not_usable(message: str) -> UsageError:
     help = "give a SparkSession, a session of Spark Connect or a SparkContext that runs"
-    return UsageError(Diagnostic("GG521", message, help=help))
+    return UsageError("GG521", message, help=help)

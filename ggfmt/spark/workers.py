@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
+from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.spark.target import attempts
 
 if TYPE_CHECKING:
@@ -219,9 +219,8 @@ def prepare_workers(ask: Callable[[str | None], Sequence[Worker]], send: Callabl
     archive = send()
     others = [worker.origin for worker in ask(archive) if worker.content != own.content]
     if others:
-        message = f"the workers import another ggfmt than this one, from `{others[0]}`"
         help = "take it out of the PYTHONPATH and the current directory of the workers, or install this one there"
-        raise Abend(Diagnostic("GG522", message, help=help))
+        raise Abend("GG522", f"the workers import another ggfmt than this one, from `{others[0]}`", help=help)
     return archive
 
 
@@ -237,12 +236,11 @@ def check_workers(workers: Sequence[Worker]) -> None:
 
 
 def lack_error(lacks: Sequence[str], pythons: str = "") -> Abend:
-    message = f"the Python of the workers{pythons} lacks {' and '.join(lacks)}"
     help = (
         f"install {' '.join(lacks)} for it, or set PYSPARK_PYTHON before Spark starts to a Python with them, such"
         f" as `{sys.executable}` on this machine; `ggfmt docs run-on-a-cluster` has more ways"
     )
-    return Abend(Diagnostic("GG522", message, help=help))
+    return Abend("GG522", f"the Python of the workers{pythons} lacks {' and '.join(lacks)}", help=help)
 
 
 def warn_of_single_attempts(master: str, configured: str | None) -> None:

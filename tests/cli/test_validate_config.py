@@ -627,7 +627,7 @@ def test_fixes_that_overlap_or_do_not_fit_are_left_out() -> None:
     assert apply_fixes(b"abc=1", fixes) == (b"x=2", {1})
     assert apply_fixes(b"abc=1", [fix_of(1, 5, 3, "abc=***", "2")]) == (b"abc=1", set())
     assert apply_fixes(b"abc=1", [fix_of(3, 1, 3, "abc=1", "2")]) == (b"abc=1", set())
-    assert apply_fixes(b"abc=1", [Diagnostic("GG102", "x", Span("f"), None, "y")]) == (b"abc=1", set())
+    assert apply_fixes(b"abc=1", [Diagnostic("GG102", "x", "f", None, "y")]) == (b"abc=1", set())
 
 
 def test_a_fix_is_written_in_the_encoding_of_its_file() -> None:

@@ -42,7 +42,7 @@ def test_an_error_of_a_block_names_arguments() -> None:
     @arguments_named(source)
     def fail() -> None:
         assert current_names() is source
-        raise Abend(Diagnostic("GG501", "give `--mode append`"))
+        raise Abend("GG501", "give `--mode append`")
 
     with pytest.raises(Abend) as caught:
         fail()
@@ -50,4 +50,4 @@ def test_an_error_of_a_block_names_arguments() -> None:
     assert caught.value.args == caught.value.diagnostics
     assert current_names() is None
     with pytest.raises(Abend, match="--mode append"), arguments_named(None):
-        raise Abend(Diagnostic("GG501", "give `--mode append`"))
+        raise Abend("GG501", "give `--mode append`")

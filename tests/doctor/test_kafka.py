@@ -14,7 +14,7 @@ from spark_cluster import closed_port
 from typer.testing import CliRunner
 
 from ggfmt.cli import app
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.doctor import kafka
 from ggfmt.doctor.examination import examine
 from ggfmt.doctor.finding import Finding, State
@@ -68,7 +68,7 @@ def test_the_topic_with_the_states_of_jobs(kafka_broker: KafkaBroker, monkeypatc
 
 def test_what_a_cluster_may_answer(kafka_broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
-        raise Abend(Diagnostic("GG571", "Kafka: not authorized"))
+        raise Abend("GG571", "Kafka: not authorized")
 
     monkeypatch.setattr(kafka, "access_rules", lambda settings: None)
     monkeypatch.setattr(kafka, "broker_settings", lambda settings, broker: {"message.max.bytes": "1048588"})

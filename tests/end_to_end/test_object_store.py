@@ -307,7 +307,7 @@ def test_a_task_that_cannot_read_an_object_may_run_again(
     assert isinstance(error, TransientReadError)
     again = pickle.loads(pickle.dumps(error))
     assert (again.diagnostic, str(again)) == (error.diagnostic, str(error))
-    assert "GG310" in str(Abend(error.diagnostic)) and "overloaded" in (error.diagnostic.help or "")
+    assert "GG310" in str(Abend.of(error.diagnostic)) and "overloaded" in (error.diagnostic.help or "")
     for lasting in (InputChangedError("x"), DamagedDataError("x"), FileNotFoundError("x"), pa.ArrowInvalid("x")):
         assert isinstance(read_error(file, lasting), Abend)
     # Nothing runs this task again, so that the error ends the run, with its place.

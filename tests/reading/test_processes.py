@@ -19,7 +19,7 @@ import pytest
 import stopped_worker
 
 from ggfmt import signals
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
+from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.reading.processes import MAX_ATTEMPTS, InProcesses
 
 
@@ -149,7 +149,7 @@ def _fail(directory: Path, error: Exception, item: int, attempt: int) -> int:
         (MemoryError(), Abend, "out of memory", 1),
         (OSError(errno.ENOSPC, "No space left on device"), OSError, "No space left", 1),
         (OSError("the store does not answer"), OSError, "the store does not answer", MAX_ATTEMPTS),
-        (Abend(Diagnostic("GG512", "as it is")), Abend, "as it is", 1),
+        (Abend("GG512", "as it is"), Abend, "as it is", 1),
         (EOFError("of the data"), EOFError, "of the data", 1),
     ],
 )

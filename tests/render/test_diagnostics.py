@@ -156,7 +156,7 @@ def test_what_does_not_print_is_shown_as_an_escape() -> None:
     assert lines("a\x1b\x7f\u202e\u00a0\ud800\U000e0001b\r", 1)[0] == (
         "a\\u001b\\u007f\\u202e\\u00a0\\ud800\\udb40\\udc01b\\r"
     )
-    text = diagnostics_text([Diagnostic("GG101", "`a\nb\x1b`", Span("f\x07"), "write `\t`")])
+    text = diagnostics_text([Diagnostic("GG101", "`a\nb\x1b`", "f\x07", "write `\t`")])
     assert text == "f\\u0007: warning[GG101] `a\\nb\\u001b`\n  help: write `\\t`\n"
 
 
@@ -304,7 +304,7 @@ def test_tally() -> None:
 
 
 def test_github() -> None:
-    unplaced = Diagnostic("GG105", "`gg.handlerlist` is missing", Span("a"))
+    unplaced = Diagnostic("GG105", "`gg.handlerlist` is missing", "a")
     assert diagnostics_github([ERROR, RENAMED, NOTE, unplaced, Diagnostic("GG105", "x"), HOSTILE]) == (
         "::error file=conf/json.properties,line=7,endLine=7,col=38,endColumn=47,title=GG103"
         "::`gg.handler.k.format.pkUpdateHandling` cannot be `del-insert`"
@@ -425,7 +425,7 @@ def test_a_rule_of_sarif_has_an_address_where_the_documents_have_one(monkeypatch
 def test_sarif_of_files_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names = ["./a/../b", str(tmp_path / "ü%.props"), "/etc/x y", "../z", "<stdin>", os.fsdecode(b"\xff")]
-    results = sarif([Diagnostic("GG105", "x", Span(name)) for name in names])["results"]
+    results = sarif([Diagnostic("GG105", "x", name) for name in names])["results"]
     uris = [result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in results]
     assert uris == ["b", "%C3%BC%25.props", "file:///etc/x%20y", (tmp_path.parent / "z").as_uri(), "%3Cstdin%3E", "%FF"]
 
@@ -447,7 +447,7 @@ def test_sarif_is_legal_whatever_findings_hold(findings: list[Diagnostic]) -> No
 
 
 def test_concise() -> None:
-    assert diagnostics_concise([RENAMED, Diagnostic("GG105", "x", Span("a")), Diagnostic("GG105", "x"), HOSTILE]) == (
+    assert diagnostics_concise([RENAMED, Diagnostic("GG105", "x", "a"), Diagnostic("GG105", "x"), HOSTILE]) == (
         "conf/a b.props:2:1: GG102 `gg.handler.k.Mode` is read as `mode`\n"
         "a: GG105 x\n"
         "GG105 x\n"
@@ -582,7 +582,7 @@ def rdjson(findings: list[Diagnostic]) -> list[dict[str, Any]]:
 
 def test_rdjson() -> None:
     column = {"start": {"line": 2, "column": 1}, "end": {"line": 2, "column": 18}}
-    assert rdjson([RENAMED, Diagnostic("GG105", "x", Span("a")), Diagnostic("GG105", "x")]) == [
+    assert rdjson([RENAMED, Diagnostic("GG105", "x", "a"), Diagnostic("GG105", "x")]) == [
         {
             "message": "`gg.handler.k.Mode` is read as `mode`\nhelp: write `gg.handler.k.mode`",
             "severity": "WARNING",

@@ -123,7 +123,7 @@ def test_names_from_data_stay_names(tmp_path: Path, dialect: Dialect) -> None:
 @pytest.mark.parametrize(
     ("dialect", "name", "texts"),
     [
-        ("snowflake", 'a\\"b', ("$1['a\\\\\"b']::text as \"a\\\"\"b\"", "from '@STAGE/S.a%5C%22b/'")),
+        ("snowflake", 'a\\"b', ('$1[\'a\\\\"b\']::text as "a\\""b"', "from '@STAGE/S.a%5C%22b/'")),
         ("snowflake", "a'b", ("$1['a\\'b']::text as \"a'b\"", "from '@STAGE/S.a\\'b/'")),
         ("bigquery", "a\\`b", ("create table if not exists `S`.`a\\\\\\`b` (", "['gs://STAGE/S.a%5C\\`b/*.parquet']")),
         ("bigquery", "a'b", ("`S`.`a'b`", "['gs://STAGE/S.a\\'b/*.parquet']")),

@@ -100,8 +100,7 @@ def _container_files(assembly: HandlerBuilder, format: Format) -> Iterator[Diagn
     partition = assembly.given.get("partitionByTable")
     if partition is not None and not assembly.handler.partition_by_table:
         message = f"`{partition.key}` cannot be `false` for `{format.name}`"
-        help = "remove it: a file holds the records of one table"
-        yield Diagnostic("GG112", message, partition.value_span, help)
+        yield Diagnostic("GG112", message, partition.value_span, "remove it: a file holds the records of one table")
     roll = assembly.given.get("rollOnMetadataChange")
     if roll is not None and not assembly.handler.roll_on_metadata_change and format.options.of_goldengate:
         message = f"`{roll.key}` cannot be `false` for `{format.name}`"
@@ -145,17 +144,15 @@ def _schema_directories(values: list[_Value], format: Format, options: Options) 
         if has_comment(item.entry) or SCHEME.match(item.value) or os.path.isdir(item.value):
             continue
         path = "***" if item.entry.secret else visible(item.value)
-        message = f"the directory `{path}` does not exist"
         help = "make it before GoldenGate starts; ggfmt makes it itself"
-        yield Diagnostic("GG119", message, item.entry.value_span, help)
+        yield Diagnostic("GG119", f"the directory `{path}` does not exist", item.entry.value_span, help)
 
 
 def _primary_key_updates(values: list[_Value]) -> Iterator[Diagnostic]:
     for item in values:
         if item.entry is not None and item.spec.kind is PK_UPDATE_HANDLING and item.value == DELETE_INSERT:
-            message = f"`{item.entry.key}` needs whole images of updates"
             help = "see that the database logs all columns"
-            yield Diagnostic("GG121", message, item.entry.value_span, help)
+            yield Diagnostic("GG121", f"`{item.entry.key}` needs whole images of updates", item.entry.value_span, help)
 
 
 def _confusions(written: list[_Value], order: list[Entry]) -> Iterator[Diagnostic]:

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from ggfmt.config.foreign_files import ENDINGS, describe_foreign, find_nearby
 from ggfmt.config.lint.reading import has_properties
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Diagnostic
 
 STANDARD_INPUT = "-"
 
@@ -132,7 +132,7 @@ class _Search:
         self._report(f"the {kind} cannot be read: {error.strerror}", error.filename, help)
 
     def _report(self, message: str, name: str, help: str | None = None) -> None:
-        self.findings.append(Diagnostic("GG100", message, Span(name), help))
+        self.findings.append(Diagnostic("GG100", message, name, help))
 
 
 def _by_name(path: str) -> list[str]:

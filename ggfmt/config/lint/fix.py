@@ -14,7 +14,7 @@ from ggfmt.config.lint.files import relative_name
 from ggfmt.config.lint.java_text import MARK
 from ggfmt.config.lint.reading import ALL_RULES, Rules, lint
 from ggfmt.config.properties import decode
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Diagnostic
 
 _NATURAL_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
 _PLAIN_NAME = re.compile(rb"[ !#-\[\]-~]+")
@@ -128,7 +128,7 @@ def write_file(path: str, content: bytes) -> Diagnostic | None:
         if temporary is not None:
             with suppress(OSError):
                 os.unlink(temporary)
-        return Diagnostic("GG506", f"the file cannot be written: {error.strerror}", Span(path))
+        return Diagnostic("GG506", f"the file cannot be written: {error.strerror}", path)
     return None
 
 

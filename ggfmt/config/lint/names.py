@@ -70,8 +70,7 @@ def check_marks(entry: Entry, kind: ValueType[Any]) -> Iterator[Diagnostic]:
         if start >= 0:
             span = replace(span, column=start + found.start() + 1, length=len(found[0]))
         message = f"`{visible(found[0])}` is a text in `{entry.key}`, not a keyword"
-        fix = right if is_certain and start >= 0 else None
-        yield Diagnostic("GG142", message, span, f"write `{right}`", fix)
+        yield Diagnostic("GG142", message, span, f"write `{right}`", right if is_certain and start >= 0 else None)
 
 
 @dataclass(frozen=True)

@@ -214,9 +214,8 @@ def check_broken_values(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
             message = "the line starts with a keyword of templates, which is not a key"
             yield Diagnostic("GG101", message, entry.key_span, "put a `\\` at the end of the line above")
         elif entry.key[:2] in _OF_JVM:
-            message = f"`{entry.key}` is an option of the JVM, not a key"
             help = "if it belongs to the value above, end that line with a backslash"
-            yield Diagnostic("GG101", message, entry.key_span, help)
+            yield Diagnostic("GG101", f"`{entry.key}` is an option of the JVM, not a key", entry.key_span, help)
 
 
 def find_template(entries: Sequence[Entry]) -> Template | None:
@@ -368,9 +367,8 @@ class ConfigurationParser:
         self._findings += unfit
         if release is not None and is_later(release, releases.LAST_OF_SEVERAL_HANDLERS) and len(listed) > 1:
             message = f"GoldenGate {manual_name(release)} runs one handler, and {len(listed)} are listed"
-            place = list(listed.values())[1]
             help = "give each handler a separate handler file and Replicat; ggfmt runs all handlers of this file"
-            self._findings.append(Diagnostic("GG141", message, place, help, level=Severity.WARNING))
+            self._findings.append(Diagnostic("GG141", message, list(listed.values())[1], help, level=Severity.WARNING))
         self._findings += check_process(self._entries)
         self._findings += check_mark(self._marked)
         self._findings += check_characters(self._entries)
@@ -398,8 +396,7 @@ class ConfigurationParser:
         types = [known.name for known in HANDLER_TYPES.values() if known.formats is not Formats.NONE]
         help = f"handlers of the types {listing(types)} have formats that ggfmt writes"
         place = next((entry.key_span for entry in self._entries if entry.key.lower() == "gg.handlerlist"), Span())
-        message = "ggfmt writes messages of none of the handlers"
-        self._findings.append(Diagnostic("GG148", message, place, help))
+        self._findings.append(Diagnostic("GG148", "ggfmt writes messages of none of the handlers", place, help))
 
     def reported(
         self,

@@ -92,7 +92,7 @@ def command_line(
             if help is not None:
                 problems.append(Diagnostic("GG133", f"`{option}` names `{code}`, which is not a code", Span(), help))
     if problems:
-        raise UsageError(*problems)
+        raise UsageError.of(*problems)
     return Choice(codes[0], codes[1], codes[2] or (), (), machine)
 
 
@@ -110,9 +110,9 @@ def _read(directory: str) -> Choice | None:
                 if choice is not None:
                     return choice
         except OSError as error:
-            raise UsageError(Diagnostic("GG133", f"the file cannot be read: {error.strerror}", Span(path))) from None
+            raise UsageError("GG133", f"the file cannot be read: {error.strerror}", path) from None
         except UnicodeDecodeError:
-            raise UsageError(Diagnostic("GG133", "the file is not UTF-8", Span(path))) from None
+            raise UsageError("GG133", "the file is not UTF-8", path) from None
     return None
 
 
@@ -146,7 +146,7 @@ class _SettingsParser:
             else:
                 values["by_file" if name == "per-file-ignores" else name.replace("-", "_")] = read(name, value)
         if self.problems:
-            raise UsageError(*self.problems)
+            raise UsageError.of(*self.problems)
         return Choice(**values)
 
     def _codes(self, name: str, value: Any) -> tuple[str, ...]:

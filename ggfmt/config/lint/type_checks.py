@@ -46,8 +46,7 @@ def check_type(assembly: HandlerBuilder, is_of_goldengate: bool) -> Iterator[Dia
     key = f"gg.handler.{assembly.name}.type"
     help = f"add `{key}={fitting[0]}`" if len(fitting) == 1 else f"add `{key}`, such as {list_names(fitting[:_SHOWN])}"
     message = f"`{key}` is missing" if given is None else f"`{given.key}` is empty"
-    place = (given or assembly.entries[0]).key_span
-    yield Diagnostic("GG109", message, place, help, level=Severity.WARNING)
+    yield Diagnostic("GG109", message, (given or assembly.entries[0]).key_span, help, level=Severity.WARNING)
 
 
 def check_op_keys(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
@@ -157,8 +156,7 @@ def _names(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
     has_time = any(isinstance(piece, Timestamp) for piece in template.all())
     if assembly.type is not None and assembly.type.name == FILE_WRITER and not has_time:
         message = f"`{entry.key}` has no time, so that the second file of a table gets the name of the first"
-        help = "add `${currentTimestamp}`"
-        yield Diagnostic("GG142", message, entry.value_span, help, level=Severity.NOTE)
+        yield Diagnostic("GG142", message, entry.value_span, "add `${currentTimestamp}`", level=Severity.NOTE)
 
 
 def _keyword_span(entry: Entry, keyword: str) -> Span:

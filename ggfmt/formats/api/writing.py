@@ -82,7 +82,8 @@ class Formatter(ABC):
 
     @abstractmethod
     def format(self, batch: ChangeBatch) -> pa.Array[Any]:
-        """Return n messages, text or binary, for a batch of n operations; RowErrors if some cannot be formatted."""
+        """Return n messages, text or binary, for a batch of n operations. Raises: RowErrors if some cannot be
+        formatted."""
 
 
 _FLOATS = {**dict.fromkeys(("float", "float32"), pa.float32()), **dict.fromkeys(("double", "float64"), pa.float64())}

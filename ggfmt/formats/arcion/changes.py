@@ -104,7 +104,7 @@ class ArcionDialect(Dialect):
 
 
 def check_op(op: str | None, table: str) -> str:
-    """Return the type of an operation; RecordError if the text is no type."""
+    """Return the type of an operation. Raises: RecordError if the text is no type."""
     if op is None:
         raise missing_member_error("opType", "every Arcion change must have an operation type", table)
     if op not in OPS:

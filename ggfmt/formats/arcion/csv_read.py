@@ -353,7 +353,8 @@ class ArcionCsv(ArcionDialect):
         return number, tuple(b'"%s":' % name.encode("utf-8", "surrogatepass") for name in names)
 
     def described_by(self, file: str, layout: CsvLayout) -> tuple[str, tuple[str, ...] | None]:
-        """The table of a file, and its columns, None if they are not known; RecordError if the file names no table."""
+        """The table of a file, and its columns, None if they are not known. Raises: RecordError if the file names no
+        table."""
         if (table := self._tables.get(file)) is None:
             table = self._tables[file] = self._table(file)
         return table, layout.names or keys_of(table, self.options.columns) or None
@@ -366,7 +367,7 @@ class ArcionCsv(ArcionDialect):
         return fields
 
     def _table(self, file: str) -> str:
-        """The table of a file; RecordError if its path does not name one."""
+        """The table of a file. Raises: RecordError if its path does not name one."""
         if self.options.table_name:
             return str(self.options.table_name)
         path = PurePosixPath(file)

@@ -38,7 +38,7 @@ _MILLIS = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 
 
 def place_of(cursor: str | None, counts: str | None) -> tuple[int | None, str | None, dict[str, str]]:
-    """The time in microseconds, the position and the tokens of a change; RecordError for what is no cursor."""
+    """The time in microseconds, the position and the tokens of a change. Raises: RecordError for what is no cursor."""
     members = _object(cursor, "cursor")
     tokens = {name: text for name, text in members.items() if text is not None}
     micros = None

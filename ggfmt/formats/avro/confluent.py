@@ -129,9 +129,8 @@ class Registry:
             found = next((number for number in sorted(self._files()) if self.schema(number) == schema), None)
         if found is not None:
             return found
-        reason = "`schemaRegistry` does not have the schema of the table's messages"
         help = "register the output of `ggfmt schema --kind avro` and save it there as `<id>.avsc`, or set `schemaIds`"
-        return Diagnostic("GG215", reason, help=help)
+        return Diagnostic("GG215", "`schemaRegistry` does not have the schema of the table's messages", help=help)
 
     @cached_property
     def _remote(self) -> SchemaRegistry | None:

@@ -110,7 +110,7 @@ UNPACK: dict[str, Callable[[bytes, int], bytes]] = {
 
 
 def read_varint(data: bytes, start: int) -> tuple[int, int]:
-    """Return the unsigned varint at a place, and the place after it; CorruptContainerError if there is none."""
+    """Return the unsigned varint at a place, and the place after it. Raises: CorruptContainerError if there is none."""
     if start < len(data) and data[start] < 0x80:
         return data[start], start + 1
     value = shift = 0
@@ -129,8 +129,8 @@ def unzigzag(value: int) -> int:
 
 
 def read_header(data: bytes) -> Header:
-    """Return the header of `data`. Raises: CorruptContainerError for none that ggfmt reads; Truncated for a part of
-    one."""
+    """Return the header of `data`. Raises: CorruptContainerError for none that ggfmt reads. Raises: Truncated for a
+    part of one."""
     metadata, place, end = _header_entries(data)
     codec = metadata.get("avro.codec", b"null").decode("utf-8", "replace")
     if codec not in UNPACK:
@@ -355,7 +355,7 @@ def unsafe_reason(schema: Any) -> str | None:
 
 
 def _min_bytes(schema: Any, known: dict[str, int], within: set[str]) -> int:
-    """Return the minimum size of a datum; CorruptContainerError for an unsafe schema."""
+    """Return the minimum size of a datum. Raises: CorruptContainerError for an unsafe schema."""
     if isinstance(schema, list):
         return 1 + min((_min_bytes(branch, known, within) for branch in schema), default=0)
     if isinstance(schema, str):

@@ -97,7 +97,7 @@ def _decimal(parameters: Mapping[str, str]) -> dict[str, Any]:
 
 
 def connect_schema(schema: Schema) -> dict[str, Any]:
-    """Convert an Avro schema into the schema of Connect; ValueError if that is impossible."""
+    """Convert an Avro schema into the schema of Connect. Raises: ValueError if that is impossible."""
     return _read(schema, {}, "")
 
 

@@ -126,7 +126,7 @@ _texts = msgspec.json.Decoder(dict[str, str]).decode
 
 
 def table_name(source: SourceBlock, options: DebeziumOptions) -> str:
-    """Return the full name of the table; RecordError if it is absent."""
+    """Return the full name of the table. Raises: RecordError if it is absent."""
     name = source.table or source.collection or source.table_name
     if not name:
         if options.table:

@@ -34,7 +34,7 @@ def check_operation_type(columns: Sequence[MetaColumn], messages: str, how: str 
     """Raises: UsageError with GG103 if messages have no operation type, which `how` they would have."""
     if Roles.of(columns).op is None:
         help = f"{how} `${{optype}}` in `metaColumnsTemplate`, and pass the same settings with `--input-config`"
-        raise UsageError(Diagnostic("GG103", f"{messages} without operation types cannot be read", help=help))
+        raise UsageError("GG103", f"{messages} without operation types cannot be read", help=help)
 
 
 def only_table(tables: Sequence[TableDef], messages: str, definition: str) -> TableDef | Diagnostic:

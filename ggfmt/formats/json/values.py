@@ -107,13 +107,13 @@ def json_text(value: msgspec.Raw) -> str:
 
 
 def json_texts(members: msgspec.Raw | str) -> dict[str, str | None]:
-    """Return the members of a JSON object as texts, None for null; ValueError if it is no object."""
+    """Return the members of a JSON object as texts, None for null. Raises: ValueError if it is no object."""
     values = raw_members(members).items()
     return {name: None if bytes(value) == b"null" else json_text(value) for name, value in values}
 
 
 def raw_text(value: msgspec.Raw, name: str) -> str | None:
-    """Return the value of a member as a text, None for null; NestedValueError if it is an object or array."""
+    """Return the value of a member as a text, None for null. Raises: NestedValueError if it is an object or array."""
     data = bytes(value)
     if data[:1] in (b"{", b"["):
         raise NestedValueError(f"`{name}` is {json_kind(data)} and not a string")

@@ -100,7 +100,7 @@ Rows = Mapping[str, Mapping[str, Texts]]  # by the member, and by the column
 
 
 def columns_of(schema: Schema, member: str) -> dict[str, Texts]:
-    """The columns of a member of a change that is a row; ValueError if the schema has no such member."""
+    """The columns of a member of a change that is a row. Raises: ValueError if the schema has no such member."""
     names = named_types(schema)
     fields = {field["name"]: field["type"] for field in schema["fields"]} if isinstance(schema, dict) else {}
     row = value_of(fields.get(member), names)
@@ -130,7 +130,7 @@ def _column_texts(schema: Schema) -> Texts:
 
 
 def to_text(value: Any) -> str:
-    """A value of a primitive type as a text; ValueError for one of another type."""
+    """A value of a primitive type as a text. Raises: ValueError for one of another type."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -336,7 +336,8 @@ def _with_columns(columns: Mapping[str, Texts], node: Program) -> Program:
 
 
 def _column(texts: Texts, node: Program) -> Program:
-    """The program of texts; UnsupportedSchemaError for values of other types, which could be taken for the same."""
+    """The program of texts. Raises: UnsupportedSchemaError for values of other types, which could be taken for the
+    same."""
 
     def made(branch: Program) -> Program:
         kind, _, size, names, children = branch

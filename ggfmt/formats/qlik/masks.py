@@ -29,7 +29,7 @@ class Ordinals:
         self._seen: dict[str, frozenset[str]] = {}
 
     def unset(self, text: str, name: str, table: str) -> frozenset[str]:
-        """The columns whose bit is not set in a mask; RecordError if a bit is set that belongs to no column."""
+        """The columns whose bit is not set in a mask. Raises: RecordError if a bit is set that belongs to no column."""
         unset = self._seen.get(text)
         if unset is None:
             mask = mask_of(text, name, table)
@@ -43,7 +43,7 @@ class Ordinals:
 
 
 def mask_of(text: str, name: str, table: str) -> int:
-    """Parse a mask of hexadecimal digits; RecordError for other characters."""
+    """Parse a mask of hexadecimal digits. Raises: RecordError for other characters."""
     if not _HEX.fullmatch(text):
         raise RecordError("GG308", f"`{name}` does not consist of hexadecimal digits", None, table)
     return int(text, 16)

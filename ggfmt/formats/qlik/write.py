@@ -73,7 +73,7 @@ class QlikFormatter(DialectFormatter):
 
     @abstractmethod
     def messages(self, parts: Parts, rows: int) -> pa.Array[Any]:
-        """n changes; RowErrors for values that are not of their type."""
+        """n changes. Raises: RowErrors for values that are not of their type."""
 
     def format(self, batch: ChangeBatch) -> pa.Array[Any]:
         self.refuse(batch, (OpType.TRUNCATE,), "Qlik Replicate")

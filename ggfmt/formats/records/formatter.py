@@ -137,8 +137,7 @@ class DialectFormatter(Formatter):
         numbers, bad = text_micros(batch.op_ts)
         if bad:
             reason = "the time of the operation is not a GoldenGate time stamp"
-            place = Span(table=self.table.full_name)
-            raise RowErrors([(row, Diagnostic("GG408", reason, place)) for row in bad])
+            raise RowErrors([(row, Diagnostic("GG408", reason, Span(table=self.table.full_name))) for row in bad])
         return numbers
 
     def refuse(self, batch: ChangeBatch, ops: Sequence[OpType], system: str) -> None:

@@ -12,7 +12,7 @@ from string import Template
 
 from ggfmt.commit.names import counted
 from ggfmt.commit.records import HandlerTotals
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, without_credentials
+from ggfmt.diagnostics.diagnostic import UsageError, without_credentials
 from ggfmt.doctor.finding import size_text
 from ggfmt.formats import FORMATS
 from ggfmt.location import Location
@@ -272,13 +272,12 @@ def _values(run: ReportData) -> dict[str, Markup]:
 
 
 def write_page(run: PastRun, file: Path) -> None:
-    """Write the page atomically. UsageError GG563 for a file within the output directory, else GG506."""
+    """Write the page atomically. Raises: UsageError GG563 for a file within the output directory, else GG506."""
     root = Location.of(run.root)
     target = Path(os.path.realpath(file))
     if root.is_local and target.is_relative_to(os.path.realpath(root.path)):
-        message = "the page would be within the output directory"
         help = "give a file outside of the output directory"
-        raise UsageError(Diagnostic("GG563", message, Span(file=str(file)), help))
+        raise UsageError("GG563", "the page would be within the output directory", str(file), help)
     content = page(run).encode()
     try:
         if file.exists() and not file.is_file():  # such as `/dev/stdout`; a directory cannot be opened
@@ -292,4 +291,4 @@ def write_page(run: PastRun, file: Path) -> None:
             draft.unlink(missing_ok=True)
     except OSError as error:
         message = f"the page cannot be written: {error.strerror}"
-        raise UsageError(Diagnostic("GG506", message, Span(file=str(file)), "give another file")) from None
+        raise UsageError("GG506", message, str(file), "give another file") from None

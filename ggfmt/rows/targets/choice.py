@@ -25,7 +25,7 @@ def make_target(to: str, output: RowsDirectory, options: TargetOptions) -> RowTa
         return FileTarget(output, to, options)
     if find_spec(library) is None:
         help = f"run `pip install 'ggfmt[{to}]'`"
-        raise UsageError(package_error("GG555", f"`--to {to}` needs the package `{library}`", library, None, help))
+        raise UsageError.of(package_error("GG555", f"`--to {to}` needs the package `{library}`", library, None, help))
     from ggfmt.rows.targets.lake import LakeTarget
 
     if to == "delta":

@@ -19,7 +19,7 @@ from deltalake.transaction import AddAction, RemoveAction, create_table_with_add
 from ggfmt.arrow.arrays import narrow
 from ggfmt.commit.names import lake_directory
 from ggfmt.commit.store import Store
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, without_credentials
+from ggfmt.diagnostics.diagnostic import Abend, without_credentials
 from ggfmt.location import Location
 from ggfmt.rowfiles.deleted_rows import decode_places, size_in_bytes
 from ggfmt.rowfiles.writers import WrittenFile
@@ -245,7 +245,7 @@ class _DeltaTable(LakeTable):
 
     def _error(self, error: Exception) -> Abend:
         reason = without_credentials(str(error).split("\n", 1)[0])
-        return Abend(Diagnostic("GG506", f"the Delta table cannot be used: {reason}", Span(file=self._root.shown)))
+        return Abend("GG506", f"the Delta table cannot be used: {reason}", self._root.shown)
 
 
 def _app_id(stream: str) -> str:

@@ -43,7 +43,7 @@ from pyiceberg.types import (
 
 from ggfmt.commit.names import EMBEDDED_CATALOG, lake_directory
 from ggfmt.commit.store import Store
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, without_credentials
+from ggfmt.diagnostics.diagnostic import Abend, Span, UsageError, without_credentials
 from ggfmt.location import Location
 from ggfmt.model.table import split_name
 from ggfmt.rows.layout import FileLayout
@@ -87,7 +87,7 @@ class IcebergTables:
                 return load_catalog(self._options.catalog, **dict(self._options.catalog_options))
             if not self._root.is_local:
                 help = "give `--catalog NAME`, or `--catalog-option uri=...` and other options"
-                raise UsageError(Diagnostic("GG551", "Iceberg in an object store needs a catalog", help=help))
+                raise UsageError("GG551", "Iceberg in an object store needs a catalog", help=help)
             from pyiceberg.catalog.sql import SqlCatalog  # it loads SQLAlchemy, which other catalogs do without
 
             Store(self._root).make_directory("")
@@ -96,9 +96,8 @@ class IcebergTables:
         except UsageError:
             raise
         except Exception as error:  # libraries of catalogs raise errors of their own
-            message = f"the Iceberg catalog cannot be opened: {_reason(error)}"
             help = "check the configuration of PyIceberg: `.pyiceberg.yaml`, `PYICEBERG_...`, `--catalog-option`"
-            raise UsageError(Diagnostic("GG551", message, help=help)) from None
+            raise UsageError("GG551", f"the Iceberg catalog cannot be opened: {_reason(error)}", help=help) from None
 
     def open(self, name: str) -> LakeTable:
         *above, last = split_name(name)
@@ -157,8 +156,7 @@ class _IcebergTable(LakeTable):
         except (CommitFailedException, ValidationException, TableAlreadyExistsError):
             raise self.conflict_error() from None
         except Exception as error:
-            message = f"the Iceberg table cannot be used: {_reason(error)}"
-            raise Abend(Diagnostic("GG506", message, Span(table=self.name))) from None
+            raise Abend("GG506", f"the Iceberg table cannot be used: {_reason(error)}", Span(table=self.name)) from None
 
     def round(self, stream: str) -> int:
         return 0 if self._table is None else int(self._table.properties.get(f"{_STREAM}{stream}", 0))

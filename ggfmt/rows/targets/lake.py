@@ -26,7 +26,7 @@ from ggfmt.commit.records import (
     run_file,
 )
 from ggfmt.commit.store import FAILURES, Store
-from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, GgfmtError, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, GgfmtError, Span, UsageError
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.options.value_types import EVERY_TABLE, keys_of
@@ -99,7 +99,7 @@ class LakeTarget(RowTarget):
                 store.delete(ROUND)
                 return
         except FAILURES as error:
-            raise Abend(write_error(self.output.root, error)) from None
+            raise Abend.of(write_error(self.output.root, error)) from None
         self._before = begun.mixed(self._before, self._done)
         self._round = begun.stream, begun.number
         self.unfinished = begun.inputs
@@ -173,10 +173,10 @@ class LakeTarget(RowTarget):
             what = "is missing"
         if self._options.on_foreign_commit != "accept":
             help = "use `--on-foreign-commit accept` to continue with the table as it is, or restore the table"
-            raise UsageError(Diagnostic("GG553", f"the table {what}", Span(table=name), help))
+            raise UsageError("GG553", f"the table {what}", Span(table=name), help)
         if table.version is None and self.previous is not None:
             help = "restore the table, or consolidate into another output"
-            raise UsageError(Diagnostic("GG553", f"the table {what}", Span(table=name), help))
+            raise UsageError("GG553", f"the table {what}", Span(table=name), help)
         if self.previous is not None:
             self._check_round(table, entry or {})
         log.warning("%s: continuing with version %s, which another program wrote", visible(name), table.version)
@@ -187,7 +187,7 @@ class LakeTarget(RowTarget):
         if base is None or columns != set(table.columns):
             message = f"the table {what}, and its columns differ from the columns that this output knows"
             help = "give the table the columns of the manifest again, or consolidate into another output"
-            raise UsageError(Diagnostic("GG553", message, Span(table=name), help))
+            raise UsageError("GG553", message, Span(table=name), help)
         self._take_over(table)
         types = {column: table.columns[column] for column in base.types}
         files = (BaseFile(file, self.suffix, deleted=table.deleted.get(file, "")) for file in table.files)
@@ -202,7 +202,7 @@ class LakeTarget(RowTarget):
                 f"the table has the rows of run {found} of this output, and the output has the rows of run {known}"
             )
             help = f"restore the table as it was after run {known}, or consolidate into another output"
-            raise UsageError(Diagnostic("GG553", message, Span(table=table.name), help))
+            raise UsageError("GG553", message, Span(table=table.name), help)
 
     def _take_over(self, table: LakeTable) -> None:
         files = [
@@ -301,13 +301,13 @@ class LakeTarget(RowTarget):
                     document["tables"][name]["version"] = self._open(name).version
                 self._commit(document, others)
         except FAILURES as error:
-            raise self._cut_off(published, committed, Abend(write_error(self.output.root, error))) from None
+            raise self._cut_off(published, committed, Abend.of(write_error(self.output.root, error))) from None
         except Abend as error:
             raise self._cut_off(published, committed, error) from None
         except KeyboardInterrupt:
             if not committed:
                 raise
-            raise self._cut_off(published, committed, Abend(write_error(self.output.root, _INTERRUPTED))) from None
+            raise self._cut_off(published, committed, Abend.of(write_error(self.output.root, _INTERRUPTED))) from None
         return document
 
     def _with_others(self, document: dict[str, Any], results: Results) -> dict[str, Any]:
@@ -371,7 +371,7 @@ class LakeTarget(RowTarget):
             first, *others = error.diagnostics
             message = f"{first.message}; {counted(len(committed), 'table')} of this run had been committed"
             help = f"{first.help}; the next run finishes this run first, with the same input files"
-            return CommittedWithErrors(replace(first, message=message, help=help), *others)
+            return CommittedWithErrors.of(replace(first, message=message, help=help), *others)
         try:
             for item in published:
                 _delete(item.file.location if item.what == "rows" else self.output.store.location(item.name))

@@ -252,7 +252,7 @@ class PostgreSQLTarget(RowTarget):
                 database.execute(table.merge(), name)
                 self._check(table)
         except Abend as error:
-            raise Abend(_with_columns(error.diagnostics[0], table)) from None
+            raise Abend.of(_with_columns(error.diagnostics[0], table)) from None
         log.info("%s: %s written, %s deleted", visible(table.shown), counted(rows, "row"), f"{max(deleted, 0):,}")
 
     def _check(self, table: TargetTable) -> None:

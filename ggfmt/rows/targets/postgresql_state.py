@@ -17,7 +17,7 @@ from ggfmt.commit.journal import STAGING, is_below
 from ggfmt.commit.locking import LOCK
 from ggfmt.commit.names import SUCCESS_FILE, counted
 from ggfmt.database.postgresql import PostgreSQL
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import UsageError
 from ggfmt.frames.column_types import TEXT
 from ggfmt.model.sql import POSTGRESQL, Sql, joined, sql
 
@@ -53,11 +53,11 @@ class ApplyConnection(PostgreSQL):
     def _start(self) -> None:
         if self.value(sql("select current_setting('server_version_num')::int")) < _MIN_VERSION:
             message = "`ggfmt apply` needs PostgreSQL 15 or later, which has MERGE"
-            raise UsageError(Diagnostic("GG596", message, Span(file=self.shown), "use a later server"))
+            raise UsageError("GG596", message, self.shown, "use a later server")
         name = POSTGRESQL.literal(f"ggfmt apply {self.stream}")
         if not self.value(sql("select pg_try_advisory_xact_lock(hashtextextended({}, 0))", name)):
             message = f"another run is applying changes of the stream `{self.stream}`"
-            raise UsageError(Diagnostic("GG501", message, Span(file=self.shown), "wait until that run ends"))
+            raise UsageError("GG501", message, self.shown, "wait until that run ends")
 
     def value(self, query: Sql) -> Any:
         return next(self.rows(query))[0]

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from ggfmt.columnar.typed import as_text
 from ggfmt.database.postgresql import CatalogColumn, output_text
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Span, UsageError
 from ggfmt.frames.column_types import TEXT
 from ggfmt.model.sql import POSTGRESQL, Sql, UnquotableError, joined, sql
 from ggfmt.rows.numbers import is_number
@@ -41,7 +41,7 @@ _TYPES = {
 
 
 def table_error(table: str, message: str, help: str, column: str | None = None) -> UsageError:
-    return UsageError(Diagnostic("GG596", message, Span(table=table, field=column), help))
+    return UsageError("GG596", message, Span(table=table, field=column), help)
 
 
 def sql_type(table: RowTable, column: str) -> Sql:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, credentials
+from ggfmt.diagnostics.diagnostic import UsageError, credentials
 from ggfmt.location import ENDPOINTS, REGIONS, Location
 
 
@@ -15,7 +15,7 @@ def check_root(root: Location) -> None:
     """Raises: UsageError GG554 for a path that libraries of lakehouses do not find again."""
     if "%" in root.path:
         message = "the path of a table cannot contain `%`: libraries treat it as an escape"
-        raise UsageError(Diagnostic("GG554", message, Span(file=root.shown), "choose another output directory"))
+        raise UsageError("GG554", message, root.shown, "choose another output directory")
 
 
 def delta_storage(location: Location) -> tuple[str, dict[str, str] | None]:

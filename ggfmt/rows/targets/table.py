@@ -9,7 +9,7 @@ from typing import Literal
 
 import pyarrow as pa
 
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, Span, UsageError
 from ggfmt.location import Location
 from ggfmt.rowfiles.deleted_rows import decode_places
 from ggfmt.rowfiles.writers import WrittenFile
@@ -139,9 +139,8 @@ class LakeTable(ABC):
 
     def column_error(self, column: str | None, message: str, help: str | None = None) -> UsageError:
         help = help or f"use the type of the table, as in `--type '{self.name}.{column}=TYPE'`, or another output"
-        return UsageError(Diagnostic("GG554", message, Span(table=self.name, field=column), help))
+        return UsageError("GG554", message, Span(table=self.name, field=column), help)
 
     def conflict_error(self) -> Abend:
-        message = "another program has written to the table during this run"
         help = "run again; the next run reports the changed table"
-        return Abend(Diagnostic("GG553", message, Span(table=self.name), help))
+        return Abend("GG553", "another program has written to the table during this run", Span(table=self.name), help)

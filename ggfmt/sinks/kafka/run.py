@@ -149,7 +149,7 @@ class KafkaSink(MessageSink):
 
     def _unfinished(self, run: Run) -> Sequence[Any] | None:
         """Return the inputs of a run whose messages are in the cluster, wholly or in part, and not in the checkpoint.
-        UsageError GG574 if checkpoint and cluster are not of one time."""
+        Raises: UsageError GG574 if checkpoint and cluster are not of one time."""
         assert run.checkpoint is not None
         last, has = self.last, run.checkpoint.last_run
         before, after = (None, None) if last is None else last.checkpoint
@@ -163,7 +163,7 @@ class KafkaSink(MessageSink):
             f"the checkpoint and the job `{self.request.job}` are not of one time: one of them is older, or another"
         )
         help = "use the `--job` and the `--checkpoint` of one series of runs, or other ones for both"
-        raise UsageError(Diagnostic("GG574", message, Span(file=run.checkpoint.root.shown), help))
+        raise UsageError("GG574", message, run.checkpoint.root.shown, help)
 
     def plan(self, run: Run) -> Job:
         job = super().plan(run)
@@ -245,7 +245,8 @@ class KafkaSink(MessageSink):
         handler.topics = {plan.topic: plan.totals for plan in self.plans}
 
     def _check_topics(self, run: Run, topics: Iterable[str]) -> None:
-        """UsageError GG577 if the run would send to a topic that it reads, or to one of Kafka or ggfmt itself."""
+        """Raises: UsageError GG577 if the run would send to a topic that it reads, or to one of Kafka or ggfmt
+        itself."""
         assert run.scan is not None
         read = {item.file.shown.rpartition("/")[0] for item in run.scan.inputs if item.file.offsets is not None}
         for topic in sorted(topics):
@@ -254,18 +255,18 @@ class KafkaSink(MessageSink):
                 owner = "ggfmt" if topic == STATE_TOPIC else "Kafka"
                 message = "the topic is an input and an output" if is_read else f"the topic is one of {owner} itself"
                 help = "send to other topics: `topicMappingTemplate`"
-                raise UsageError(Diagnostic("GG577", message, Span(file=f"{self.shown}/{topic}"), help))
+                raise UsageError("GG577", message, f"{self.shown}/{topic}", help)
 
     def _planned(self, topics: Mapping[str, TopicTotals]) -> list[TopicPlan]:
-        """Check the topics. UsageError GG572 if the cluster lacks some, Abend GG573 if it would refuse a message."""
+        """Check the topics. Raises: UsageError GG572 if the cluster lacks some, Abend GG573 if it would refuse a
+        message."""
         known = self.target.partitions
         missing = sorted(topics.keys() - known.keys())
         if missing and self.request.create is None:
-            place = Span(file=f"{self.shown}/{missing[0]}")
             others = f", and {counted(len(missing) - 1, 'other topic')}" if len(missing) > 1 else ""
             message = f"the cluster has no topic `{visible(missing[0])}`{others}"
             help = "make the topics, or let ggfmt make them with `--create-topics PARTITIONS[:REPLICATION]`"
-            raise UsageError(Diagnostic("GG572", message, place, help))
+            raise UsageError("GG572", message, Span(file=f"{self.shown}/{missing[0]}"), help)
         count = self.target.missing or 0
         plans = [
             TopicPlan(topic, known.get(topic, count), topics[topic], None, topic in missing) for topic in sorted(topics)
@@ -273,8 +274,8 @@ class KafkaSink(MessageSink):
         return self._with_limits(plans, [plan.topic for plan in plans if not plan.is_new])
 
     def _with_limits(self, plans: Sequence[TopicPlan], there: Sequence[str]) -> list[TopicPlan]:
-        """Return plans with `max.message.bytes` of the topics that are there, as far as the cluster says. Abend GG573
-        if it would refuse a message."""
+        """Return plans with `max.message.bytes` of the topics that are there, as far as the cluster says. Raises: Abend
+        GG573 if it would refuse a message."""
         found = topic_settings(self.client, there) if there else {}
         limits = {topic: int(text) for topic, own in found.items() if (text := own.get("max.message.bytes"))}
         for plan in plans:
@@ -285,7 +286,7 @@ class KafkaSink(MessageSink):
                     f"{limit:,} (`max.message.bytes`); {self._sent_before}"
                 )
                 help = "raise `max.message.bytes` of the topic, or send each operation on its own with `mode=op`"
-                raise Abend(Diagnostic("GG573", message, Span(file=f"{self.shown}/{plan.topic}"), help))
+                raise Abend("GG573", message, f"{self.shown}/{plan.topic}", help)
         return [replace(plan, limit=limits.get(plan.topic)) for plan in plans]
 
     @property
@@ -308,7 +309,7 @@ class KafkaSink(MessageSink):
                 finally:
                     fenced.close()
             except Fenced:
-                raise Abend(self._overtaken()) from None
+                raise Abend.of(self._overtaken()) from None
         if others:
             commit(run.id, list(others))
         run.watch.lap(SENDING)
@@ -318,7 +319,8 @@ class KafkaSink(MessageSink):
         self.manifests = {self.shown: self._manifest()}
 
     def _take_over(self, run: Run) -> Transactions:
-        """Stop every earlier attempt of the job, and record this one. UsageError GG574 if another run came between."""
+        """Stop every earlier attempt of the job, and record this one. Raises: UsageError GG574 if another run came
+        between."""
         fenced = Transactions(self.client, transactional_id(self.job_name))
         now, owners, count = self.last, 0, self._owners
         while owners < (count := max(count, 1 if now is None else now.owners)):  # as other attempts may have had more
@@ -327,7 +329,7 @@ class KafkaSink(MessageSink):
             owners = count
             now, records = read_run(self.client, self.job_name)
         if (None if now is None else now.run) != (None if self.last is None else self.last.run):
-            raise Abend(self._overtaken())
+            raise Abend.of(self._overtaken())
         wanted = {plan.topic: plan.partitions for plan in self.plans}
         sent = {} if now is None else partition_records(records, self.job_name, now.run)
         if now is not None:
@@ -375,28 +377,28 @@ class KafkaSink(MessageSink):
                     f"the topic had {count} partitions when this run began, and has {now[topic]} now: keys would move"
                 )
                 help = "send with another `--job` to a new topic, since this one already has a part of the messages"
-                raise Abend(Diagnostic("GG574", message, Span(file=f"{self.shown}/{topic}"), help))
+                raise Abend("GG574", message, f"{self.shown}/{topic}", help)
 
     def _check_sent(self, last: RunRecord, sent: Mapping[Pair, PartitionRecord]) -> None:
-        """Abend GG574 if topics have not what earlier attempts of this run have sent. Only warn if all was sent and is
-        no longer kept, or if a topic was made again since another run of the job."""
+        """Raises: Abend GG574 if topics have not what earlier attempts of this run have sent. Only warn if all was sent
+        and is no longer kept, or if a topic was made again since another run of the job."""
         for topic, reason, is_made_again in changed_topics(self.client, last, sent):
             message = f"the topic does not have all that run {last.run} of this job has sent: {reason}"
             help = "send all again with another `--job`: messages that topics still have are then there twice"
             if self.is_continued and (is_made_again or not last.is_complete):
-                raise Abend(Diagnostic("GG574", message, Span(file=f"{self.shown}/{topic}"), help))
+                raise Abend("GG574", message, f"{self.shown}/{topic}", help)
             if self.is_continued or is_made_again:
                 log.warning("%s/%s: %s", self.shown, visible(topic), message)
 
     def _check_ends(self, ends: Mapping[str, Sequence[int]]) -> None:
-        """Abend GG574 if a partition has fewer messages than this run has sent to it."""
+        """Raises: Abend GG574 if a partition has fewer messages than this run has sent to it."""
         for topic, begins in self.record.begins.items():
             for number, (begin, end) in enumerate(zip(begins, ends[topic], strict=True)):
                 record = self._records.get((topic, number))
                 if end < begin + (0 if record is None else record.messages):
                     message = f"partition {number} ends before what this run has sent to it: the topic is another one"
                     help = "a topic was deleted, or the cluster has lost messages: send with another `--job`"
-                    raise Abend(Diagnostic("GG574", message, Span(file=f"{self.shown}/{topic}"), help))
+                    raise Abend("GG574", message, f"{self.shown}/{topic}", help)
 
     def _ends(self, topics: Mapping[str, int]) -> dict[str, list[int]]:
         found = ends(self.client, [(topic, number) for topic, count in topics.items() for number in range(count)])
@@ -425,11 +427,11 @@ class KafkaSink(MessageSink):
         progress = run.tracker.start_tasks(SENDING, sizes, run.runner.parallelism)
         outcomes: list[SendOutcome] = run.runner.run(partial(send, sending), list(shares.values()), progress)
         if any(outcome.overtaken for outcome in outcomes):
-            raise Abend(self._overtaken())
+            raise Abend.of(self._overtaken())
         made = {pair: record for outcome in outcomes for pair, record in outcome.records.items()}
         for pair, record in self._records.items():
             if pair not in made or made[pair].messages < record.messages:
-                raise Abend(other_messages(self.client, self.job_name, pair))
+                raise Abend.of(other_messages(self.client, self.job_name, pair))
         self._records = made
 
     def _end(self, run: Run, fenced: Transactions) -> None:
@@ -446,7 +448,7 @@ class KafkaSink(MessageSink):
     def _overtaken(self) -> Diagnostic:
         message = f"another run of the job `{visible(self.job_name)}` has taken over; it goes on where this one was"
         help = "wait for the other run; give runs that are to work side by side a `--job` each"
-        return Diagnostic("GG575", message, Span(file=self.shown), help)
+        return Diagnostic("GG575", message, self.shown, help)
 
     def _manifest(self) -> dict[str, Any]:
         record = self.record
@@ -466,7 +468,7 @@ class KafkaSink(MessageSink):
         if self.record.is_complete:
             message = f"{signals.interruption()}, but all messages are sent"
             help = "run again with the same `--job`: the run sends nothing, and ends what is left"
-            return CommittedWithErrors(Diagnostic("GG550", message, Span(file=self.shown), help))
+            return CommittedWithErrors("GG550", message, self.shown, help)
         return KeyboardInterrupt(f"{signals.interruption()}; {_GOES_ON}")
 
 
@@ -480,11 +482,11 @@ def _resumable() -> Iterator[None]:
         yield
     except Abend as error:
         (diagnostic,) = error.diagnostics
-        raise Abend(diagnostic if diagnostic.help else replace(diagnostic, help=_GOES_ON)) from None
+        raise Abend.of(diagnostic if diagnostic.help else replace(diagnostic, help=_GOES_ON)) from None
 
 
 def check_request(settings: RunSettings, request: KafkaRequest) -> None:
-    """UsageError GG577 for options that do not go with Kafka."""
+    """Raises: UsageError GG577 for options that do not go with Kafka."""
     handlers = settings.handlers
     names = ", ".join(f"`{visible(handler.name)}`" for handler in handlers)
     for applies, message, help in (
@@ -517,7 +519,7 @@ def check_request(settings: RunSettings, request: KafkaRequest) -> None:
         ),
     ):
         if applies:
-            raise UsageError(Diagnostic("GG577", message, help=help))
+            raise UsageError("GG577", message, help=help)
 
 
 def with_converters(settings: RunSettings, request: KafkaRequest) -> tuple[RunSettings, Converters | None]:
@@ -535,22 +537,22 @@ def with_converters(settings: RunSettings, request: KafkaRequest) -> tuple[RunSe
 def topic_output(
     settings: RunSettings, request: KafkaRequest, converters: Converters | None, partitions: Mapping[str, int]
 ) -> TopicOutput:
-    """Return the output of the one handler. ConfigurationError GG577 if what it wants is not known."""
+    """Return the output of the one handler. Raises: ConfigurationError GG577 if what it wants is not known."""
     (config,) = settings.handlers
     own = HandlerSettings.of(config, settings.run_options)
     framing = None if converters is not None else own.write_support.framing(None, own.options, own.context)
     if framing is not None and framing.container:
         message = f"the format `{own.format}` makes files, and no messages"
-        raise UsageError(Diagnostic("GG577", message, config.place("format"), "choose a format of messages"))
+        raise UsageError("GG577", message, config.place("format"), "choose a format of messages")
     addresses = AddressSettings.of(config, settings.run_options, own.context)
     if addresses.by_transaction and framing is not None and not framing.joins:
         message = f"with `mode=tx` a message is a transaction, and one of `{own.format}` is one operation"
-        raise UsageError(Diagnostic("GG577", message, config.place("mode"), "set `mode=op` in the handler file"))
+        raise UsageError("GG577", message, config.place("mode"), "set `mode=op` in the handler file")
     assert config.kafka is not None
     if config.kafka.schema_topic_name and FORMATS[own.format].schema_kind == "json":
         message = f"whether GoldenGate sends the schemas of `{own.format}` to a topic is not known"
         help = f"take it away, for example by `--set gg.handler.{config.name}.schemaTopicName=`"
-        raise ConfigurationError(Diagnostic("GG577", message, config.place("schemaTopicName"), help))
+        raise ConfigurationError("GG577", message, config.place("schemaTopicName"), help)
     return TopicOutput(
         own,
         Location(StoreAddress(SCHEME, f"{request.client.shown}/", request.client.shown), ""),

@@ -18,7 +18,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import memory, non_null_values, numbered
 from ggfmt.arrow.ipc import READ
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.kafka.client import ClientSettings
 from ggfmt.kafka.cluster import topic_ids
 from ggfmt.kafka.consume import Cluster, Mark
@@ -117,7 +117,7 @@ def transactional_id(job: str, owner: int | None = None) -> str:
 
 
 def send(sending: Sending, share: Sequence[StagedMessages], attempt: int) -> SendOutcome:
-    """Send the messages of one owner. Abend GG571, and GG574 if the job has sent others."""
+    """Send the messages of one owner. Raises: Abend GG571, and GG574 if the job has sent others."""
     outcome = SendOutcome()
     if not share:
         return outcome
@@ -211,10 +211,10 @@ class _Sender:
                 digest.update(part["key"].slice(0, before), part["value"].slice(0, before))
                 part = part.slice(before)
                 if digest.messages == self._begun[pair].messages and digest.text != self._begun[pair].digest:
-                    raise Abend(other_messages(self._sending.settings, self._sending.job, pair))
+                    raise Abend.of(other_messages(self._sending.settings, self._sending.job, pair))
             if len(part):
                 if self._sending.is_complete:
-                    raise Abend(other_messages(self._sending.settings, self._sending.job, pair))
+                    raise Abend.of(other_messages(self._sending.settings, self._sending.job, pair))
                 digest.update(part["key"], part["value"])
                 self._transactions.send(topic, partition, _messages(part))
                 self._touched.add(pair)
@@ -293,7 +293,7 @@ def changed_topics(
 def other_messages(settings: ClientSettings, job: str, pair: Pair) -> Diagnostic:
     message = f"an earlier attempt of the job `{job}` has sent other messages to partition {pair[1]}"
     help = "run with the inputs, the settings and the version of ggfmt of that attempt, or give another `--job`"
-    return Diagnostic("GG574", message, Span(file=f"{settings.shown}/{pair[0]}"), help)
+    return Diagnostic("GG574", message, f"{settings.shown}/{pair[0]}", help)
 
 
 _DESCRIPTION = ("topic", "key", "definition")

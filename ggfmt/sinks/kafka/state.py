@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Span, UsageError
 from ggfmt.java.text import visible
 from ggfmt.kafka.client import ClientSettings
 from ggfmt.kafka.jobs import STATE_TOPIC, foreign_record, read_records
@@ -67,7 +67,7 @@ class _Stored(msgspec.Struct):
 
 
 def decode_record(name: str, value: bytes, type: type[Record]) -> Record:
-    """Return a record as `type`. Abend GG574 if it is not one of ggfmt."""
+    """Return a record as `type`. Raises: Abend GG574 if it is not one of ggfmt."""
     try:
         return msgspec.json.decode(value, type=type)
     except msgspec.MsgspecError:
@@ -75,7 +75,7 @@ def decode_record(name: str, value: bytes, type: type[Record]) -> Record:
 
 
 def decoded(job: str, value: bytes) -> RunRecord:
-    """Return the record of a job. Abend GG574 if it is not one of ggfmt."""
+    """Return the record of a job. Raises: Abend GG574 if it is not one of ggfmt."""
     try:
         whole = zlib.decompress(decode_record(job, value, _Stored).record)
     except zlib.error:
@@ -96,15 +96,14 @@ def fingerprint_of(*parts: object) -> str:
 
 
 def check_run(last: RunRecord | None, fingerprint: str, job: str, mode: str, shown: str) -> None:
-    """UsageError GG574 if a run cannot follow the last one of its job."""
+    """Raises: UsageError GG574 if a run cannot follow the last one of its job."""
     if last is None or last.fingerprint == fingerprint:
         return
     place = Span(file=shown)
     if not last.is_complete:
         message = f"run {last.run} of the job `{visible(job)}` was interrupted, and had other inputs or settings"
         help = "run with its inputs and settings, so that it ends; or give another `--job`, and it stays as it is"
-        raise UsageError(Diagnostic("GG574", message, place, help))
+        raise UsageError("GG574", message, place, help)
     if mode != APPEND:
-        message = f"the job `{visible(job)}` has sent other messages: run {last.run}"
         help = f"to send these too, give `--mode {APPEND}`, or another `--job`"
-        raise UsageError(Diagnostic("GG574", message, place, help))
+        raise UsageError("GG574", f"the job `{visible(job)}` has sent other messages: run {last.run}", place, help)

@@ -81,12 +81,13 @@ class AddressSettings:
 
     @classmethod
     def of(cls, config: HandlerConfig, run_options: RunOptions, context: Context) -> AddressSettings:
-        """Return the settings of a handler. ConfigurationError GG577 if what it asks for has no known meaning."""
+        """Return the settings of a handler. Raises: ConfigurationError GG577 if what it asks for has no known
+        meaning."""
 
         def refused(property: str, message: str, help: str | None) -> ConfigurationError:
             place = config.place(property if property in config.entries else "type")
             key = f"gg.handler.{config.name}.{property}"
-            return ConfigurationError(Diagnostic("GG577", f"`{key}` {message}", place, help))
+            return ConfigurationError("GG577", f"`{key}` {message}", place, help)
 
         given, group = config.kafka, run_options.group_name
         if given is None:

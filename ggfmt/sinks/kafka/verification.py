@@ -18,12 +18,13 @@ from ggfmt.sinks.messages.verification import Verification
 
 
 def verify(settings: ClientSettings, job: str | None = None) -> Verification:
-    """Read the messages of a job's last run back, or those of all jobs. UsageError GG574 if there is no such job."""
+    """Read the messages of a job's last run back, or those of all jobs. Raises: UsageError GG574 if there is no such
+    job."""
     records = read_records(settings, job) if STATE_TOPIC in settings.topics() else {}
     runs = {name: decoded(name, value) for name, value in records.items() if "/" not in name}
     if not runs:
         what = "no job has sent anything" if job is None else f"the job `{visible(job)}` has sent nothing"
-        raise UsageError(Diagnostic("GG574", what, Span(file=settings.shown), "check the address and `--job`"))
+        raise UsageError("GG574", what, settings.shown, "check the address and `--job`")
     found = Verification(words=("job", "topic", "topic"), runs=len(runs))
     cluster = Cluster(settings)
     try:
@@ -38,7 +39,7 @@ def _verify(cluster: Cluster, job: str, run: RunRecord, found: Verification) -> 
     shown = cluster.settings.shown
     if not run.is_complete:
         message = f"run {run.run} of the job `{visible(job)}` was interrupted, and a part of its messages is there"
-        yield Diagnostic("GG574", message, Span(file=shown), "run its command again: it goes on where it was")
+        yield Diagnostic("GG574", message, shown, "run its command again: it goes on where it was")
         return
     for topic, begins in run.begins.items():
         for number, (begin, end) in enumerate(zip(begins, run.ends[topic], strict=True)):

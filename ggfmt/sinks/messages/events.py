@@ -22,7 +22,7 @@ from ggfmt.commit.names import FileLocation
 from ggfmt.config.event_handlers import EventHandlerConfig, Work
 from ggfmt.config.handler_options import DELETE, MOVE, RENAME, HandlerConfig
 from ggfmt.config.property_table import EVENT_HANDLER_TYPES
-from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Span
 from ggfmt.formats.goldengate.container_files import OrcOptions, ParquetOptions
 from ggfmt.location import Location
 from ggfmt.model.table import TableDef
@@ -41,7 +41,7 @@ _BLOCK_BYTES = 4 << 20
 
 
 def with_stages(output: HandlerOutput, config: HandlerConfig, group: str, where: str) -> HandlerOutput:
-    """Add the files of event handlers. ConfigurationError GG515 under `MAP` for an incomplete store."""
+    """Add the files of event handlers. Raises: ConfigurationError GG515 under `MAP` for an incomplete store."""
     events = config.executed_handlers
     action = config.handler.finalize_action
     final = Layout(
@@ -76,9 +76,8 @@ def _store(event: EventHandlerConfig, config: HandlerConfig, group: str) -> Loca
     elif scheme == "abfss" and not event.account:
         problem = f"`{key}.accountName` is missing"
     if problem is not None:
-        place = config.place("eventHandler")
         help = "leave out `--event-handlers map`: the files are then below the output directory"
-        raise ConfigurationError(Diagnostic("GG515", problem, place, help))
+        raise ConfigurationError("GG515", problem, config.place("eventHandler"), help)
     bucket = event.bucket.show(NameContext(_NO_MOMENT, group=group)) if event.bucket is not None else ""
     authority = f"{bucket}@{event.account}.dfs.core.windows.net" if scheme == "abfss" else bucket
     region = f"?region={event.region}" if scheme == "s3" and event.region else ""
@@ -170,10 +169,10 @@ def _convert(source: pa.NativeFile, target: HashingStream, stage: StageOutput, f
             written = write_orc(cast(BinaryIO, source), cast(BinaryIO, target), options)
     except Abend as error:
         (diagnostic,) = error.diagnostics
-        raise Abend(replace(diagnostic, span=Span(table=file.table, field=diagnostic.span.field))) from None
+        raise Abend.of(replace(diagnostic, span=Span(table=file.table, field=diagnostic.span.field))) from None
     if written != file.operations:
         message = f"a converted file has {written:,} operations, but {file.operations:,} were written"
-        raise Abend(Diagnostic("GG507", message, Span(table=file.table)))
+        raise Abend("GG507", message, Span(table=file.table))
 
 
 def describe(output: HandlerOutput, config: HandlerConfig) -> Iterator[str]:

@@ -36,7 +36,7 @@ _JOINS_PER_CORE = 3  # shares take different times
 
 
 def task_of(job: Job) -> Callable[[Split, int], MessageOutcome]:
-    """Return the task of each split. Abend if two tables get the same name."""
+    """Return the task of each split. Raises: Abend if two tables get the same name."""
     check_table_names(filter(job.selection.selects, job.catalog.current), job.replacements)
     return partial(run_split, job)
 
@@ -141,14 +141,15 @@ def collect_results(
     tracker: ProgressTracker,
     inputs: Sequence[InputFile] = (),
 ) -> RunResults:
-    """Sum up tasks that have succeeded. `joiner` joins small files, unless it is None. Abend for a wrong count."""
+    """Sum up tasks that have succeeded. `joiner` joins small files, unless it is None. Raises: Abend for a wrong
+    count."""
     met = [seen for outcome in outcomes for seen in outcome.seen]
     check_table_names([seen.source for seen in sorted(met, key=lambda seen: seen.place)], job.replacements)
     warn_of_missing_kernels([outcome.kernels for outcome in outcomes])
     totals = report.sum_outcomes(outcomes, job.targets)
     imbalance = totals.imbalance()
     if imbalance is not None:
-        raise Abend(Diagnostic("GG507", f"the operations do not add up: {imbalance}"))
+        raise Abend("GG507", f"the operations do not add up: {imbalance}")
     rejects = tuple(_rejects(job, outcomes, inputs))
     written = [written for outcome in outcomes for written in outcome.written.values()]
     files = [file for item in written for file in item.files]

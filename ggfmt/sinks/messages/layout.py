@@ -43,7 +43,7 @@ class Partitioner:
         unknown = keyed.not_in_key(columns)
         if unknown:
             message = f"`partitioner` names `{unknown[0]}`, which is not a column of the table"
-            raise Abend(Diagnostic("GG515", message, Span(table=table.full_name), "name one of its columns"))
+            raise Abend("GG515", message, Span(table=table.full_name), "name one of its columns")
         self._indices = [table.column_names.index(name) for name in keyed.primary_keys]
 
     def divide(self, batch: ChangeBatch) -> list[tuple[Partition, pa.Int64Array]]:
@@ -120,8 +120,8 @@ class Layout:
     ) -> FileLocation:
         """Return where the files of a table (None: all tables) are, or of a partition.
 
-        `counts`: the operations of a full file by type. Abend GG515 if the templates make no name, GG516 if a value has
-        none.
+        `counts`: the operations of a full file by type. Raises: Abend GG515 if the templates make no name, GG516 if a
+        value has none.
         """
         name = "" if table is None else table.full_name
         place = plain_place(name, stamp(moment), self.suffix)
@@ -139,17 +139,16 @@ class Layout:
                 if self.file is not None:
                     place = _named(place.directory, self.file.show_numbered(facts))
         except MissingValueError as error:
-            raise Abend(Diagnostic("GG516", str(error), span, error.help)) from None
+            raise Abend("GG516", str(error), span, error.help) from None
         except InvalidValueError as error:
-            raise Abend(Diagnostic("GG515", str(error), span, error.help or _HELP)) from None
+            raise Abend("GG515", str(error), span, error.help or _HELP) from None
         except TimeLimitError:
             message = f"a regular expression of a template takes more than {MAX_SECONDS} seconds"
-            help = "rewrite it so that a text can match in one way only"
-            raise Abend(Diagnostic("GG515", message, span, help)) from None
+            raise Abend("GG515", message, span, "rewrite it so that a text can match in one way only") from None
         size = len(place.path.encode()) + NUMBER_BYTES + 1
         if size > PATH_BYTES:
             message = f"the templates make a path of {size:,} bytes; the limit is {PATH_BYTES:,}"
-            raise Abend(Diagnostic("GG515", message, span, _HELP))
+            raise Abend("GG515", message, span, _HELP)
         return place
 
 
@@ -174,9 +173,8 @@ def _with_slashes(text: str) -> str:
 def event_name_conflict_error(one: str, other: str, path: str) -> Abend:
     """Return GG514 for two event handlers (empty: the File Writer) whose files would have one name."""
     names = [f"the event handler `{name}`" if name else "the File Writer" for name in (one, other)]
-    message = f"{names[0]} and {names[1]} would write the same file, `{visible(path)}`"
     help = "change `pathMappingTemplate` or `fileNameMappingTemplate` of one, or set `finalizeAction=delete`"
-    return Abend(Diagnostic("GG514", message, Span(), help))
+    return Abend("GG514", f"{names[0]} and {names[1]} would write the same file, `{visible(path)}`", Span(), help)
 
 
 def file_name_conflict_error(
@@ -191,4 +189,4 @@ def file_name_conflict_error(
         names = list_names(columns)
         message = f"rows that differ in {names} would be in the same file, `{shown}`"
         help = f"{_HELP}, so that different values make different names"
-    return Abend(Diagnostic("GG514", message, Span(table=other[0]), help))
+    return Abend("GG514", message, Span(table=other[0]), help)

@@ -142,13 +142,14 @@ class HandlerSettings:
 
     @classmethod
     def of(cls, config: HandlerConfig, run_options: RunOptions, native: str | None = None) -> HandlerSettings:
-        """Return the settings of a handler. `native`: the charset for `native`. ConfigurationError if a value lacks."""
+        """Return the settings of a handler. `native`: the charset for `native`. Raises: ConfigurationError if a value
+        lacks."""
         handler = config.handler
         options = with_charset(config.options, native)
         found, lacking = variables(config, run_options)
         for problems in (lacking, list(mask_refusals(config))):
             if problems:
-                raise ConfigurationError(*problems)
+                raise ConfigurationError.of(*problems)
         return cls(
             config.name,
             config.format,

@@ -88,7 +88,7 @@ class FileNamer:
         return folded("/".join((target.root_of(file.event).address, target.handler, kind, name)))
 
     def _check_alone(self, file: StagedFile, target: HandlerOutput) -> None:
-        """Abend GG514 if another table or partition already has the location of the file."""
+        """Raises: Abend GG514 if another table or partition already has the location of the file."""
         if file.place is not None:
             own = file.table, file.partition
             place = target.root_of(file.event), target.handler, file.place
@@ -113,8 +113,8 @@ def publish(
 ) -> dict[str, dict[str, Any]]:
     """Commit the staged files of a run together with `others`; return the manifests by output directory.
 
-    Abend if nothing was committed. CommittedWithErrors GG506 if an error interrupted a decided commit, which the next
-    run completes.
+    Abend if nothing was committed. Raises: CommittedWithErrors GG506 if an error interrupted a decided commit, which
+    the next run completes.
     """
     outputs = list(replaced)
     with write_errors_stop(outputs[0].root):

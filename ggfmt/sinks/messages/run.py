@@ -15,7 +15,7 @@ from ggfmt import engine, signals
 from ggfmt.commit.commit import CommitPart, write_errors_stop
 from ggfmt.commit.directory import OutputDirectory
 from ggfmt.commit.journal import staging_of
-from ggfmt.diagnostics.diagnostic import CommittedWithErrors, Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import CommittedWithErrors, UsageError
 from ggfmt.engine import Run, Sink
 from ggfmt.java.text import visible
 from ggfmt.location import Location
@@ -144,15 +144,14 @@ class MessageSink(Sink[Job, MessageOutcome, RunResult]):
             log.info("%s", line)
 
     def _check_inputs(self, run: Run) -> None:
-        """UsageError GG501 if the run would delete a file that it reads, under any of its paths."""
+        """Raises: UsageError GG501 if the run would delete a file that it reads, under any of its paths."""
         for output, names in self.replaced.items():
             start, replaced = _identity(output.root).rstrip("/") + "/", set(names)
             for file in run.files if replaced else ():
                 path = _identity(file.location)
                 if path.startswith(start) and path.removeprefix(start) in replaced:
                     message = "the input is part of the output that `--mode overwrite` replaces"
-                    help = "choose another output directory"
-                    raise UsageError(Diagnostic("GG501", message, Span(file=file.shown), help))
+                    raise UsageError("GG501", message, file.shown, "choose another output directory")
 
     def tasks(self, run: Run) -> MessageSink:
         in_parts = all(target.settings.partition_by_table for target in self.targets)

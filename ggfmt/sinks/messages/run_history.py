@@ -13,7 +13,7 @@ import msgspec
 
 from ggfmt.commit import records
 from ggfmt.commit.store import Store
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, list_names
+from ggfmt.diagnostics.diagnostic import UsageError, list_names
 from ggfmt.reading.rejects import REASONS, RejectedRecord
 
 MAX_EXAMPLES = 3  # of each code that a handler set records aside for
@@ -35,8 +35,8 @@ class PastRun:
 def read_run(root: str, run: str | None = None) -> PastRun:
     """Read a run by its id or the start of it, the latest by default.
 
-    UsageError GG310 if the directory is no output, GG560 if there is no such run; Abend GG506 if it cannot be read,
-    GG509, GG561 or GG562 for a manifest that cannot be understood.
+    UsageError GG310 if the directory is no output, GG560 if there is no such run. Raises: Abend GG506 if it cannot be
+    read, GG509, GG561 or GG562 for a manifest that cannot be understood.
     """
     with records.output_to_read(root) as store:
         record = records.latest_record(store)
@@ -61,7 +61,7 @@ def _record_of(store: Store, root: str, run: str, runs: list[str]) -> records.Ru
     else:
         message = f"run `{run}` not found in this output"
         help = f"choose one of the latest runs: {last}" if last else "leave out the run: the output has one run"
-    raise UsageError(Diagnostic("GG560", message, Span(file=root), help))
+    raise UsageError("GG560", message, root, help)
 
 
 def _rejects(store: Store, record: records.RunRecord) -> Iterator[RejectedRecord]:

@@ -256,12 +256,13 @@ class FileWriter(HandlerWriter):
         return table
 
     def _series_of(self, table: _Table, partition: Partition) -> StagedSeries:
-        """Return the series of a partition, made for its first message. Abend GG516 if the files have no name."""
+        """Return the series of a partition, made for its first message. Raises: Abend GG516 if the files have no
+        name."""
         series = table.series.get(partition)
         if series is None:
             definition = table.definition
             if len(table.series) >= MAX_PARTITIONS:
-                raise Abend(too_many_partitions(definition.full_name))
+                raise Abend.of(too_many_partitions(definition.full_name))
             series = self._series(definition.full_name, definition.fingerprint, definition, partition)
             table.series[partition] = series
         return series

@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from typing import BinaryIO
 
 from ggfmt import signals
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.formats import FORMATS
 from ggfmt.java.text import visible
 from ggfmt.location import reason
@@ -35,7 +35,7 @@ log = logging.getLogger("ggfmt")
 
 
 def check_stream(settings: RunSettings) -> None:
-    """UsageError GG519 for options that need an output directory."""
+    """Raises: UsageError GG519 for options that need an output directory."""
     handlers, mode, quarantine, checkpoint = settings.handlers, settings.mode, settings.quarantine, settings.checkpoint
     chained = any(handler.executed_handlers for handler in handlers)
     names = ", ".join(f"`{visible(handler.name)}`" for handler in handlers)
@@ -54,19 +54,18 @@ def check_stream(settings: RunSettings) -> None:
         (mode != "error", has_output, "leave out `--mode`"),
     ):
         if applies:
-            raise UsageError(Diagnostic("GG519", message, help=help))
+            raise UsageError("GG519", message, help=help)
 
 
 def directory_for_stream(held: ExitStack) -> str:
-    """Make a directory for the files of the tasks, which `held` deletes. Abend GG519 if that fails."""
+    """Make a directory for the files of the tasks, which `held` deletes. Raises: Abend GG519 if that fails."""
     remove_abandoned()
     try:
         with signals.deferred():  # until it is among what `held` removes
             return str(held.enter_context(Scratch()) / "out")
     except OSError as error:
-        help = "set TMPDIR to a directory with enough space for the messages"
         message = f"the messages cannot be stored until they are written: {reason(error)}"
-        raise Abend(Diagnostic("GG519", message, help=help)) from None
+        raise Abend("GG519", message, help="set TMPDIR to a directory with enough space for the messages") from None
 
 
 def placeholder_directory() -> str:
@@ -76,12 +75,12 @@ def placeholder_directory() -> str:
 def write_stream(files: Sequence[StagedFile], target: HandlerOutput, totals: HandlerTotals) -> None:
     """Write the messages of a handler to standard output, and their size to its totals.
 
-    Abend GG519 if they are no stream, or cannot all be written; BrokenPipeError if the reader has closed it.
+    Abend GG519 if they are no stream, or cannot all be written. Raises: BrokenPipeError if the reader has closed it.
     """
     files = in_order(files)
     problem = _not_one(files, target)
     if problem is not None:
-        raise Abend(Diagnostic("GG519", problem, help="nothing was written; give `-o DIR`, or choose another format"))
+        raise Abend("GG519", problem, help="nothing was written; give `-o DIR`, or choose another format")
     if target.schema_directories:
         log.info("handler %s: schemas are not written with `-o -`; to print them, use `ggfmt schema`", target.handler)
     totals.streamed = True
@@ -105,9 +104,8 @@ def _write(files: Sequence[StagedFile], out: BinaryIO) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
-        message = f"standard output cannot be written: {reason(error)}"
         help = "the output is incomplete: remove the cause and run again"
-        raise Abend(Diagnostic("GG519", message, Span(file=SHOWN), help)) from None
+        raise Abend("GG519", f"standard output cannot be written: {reason(error)}", SHOWN, help) from None
 
 
 def _not_one(files: Sequence[StagedFile], target: HandlerOutput) -> str | None:

@@ -39,7 +39,7 @@ def chosen_layout(config: HandlerConfig, run_options: RunOptions) -> Layout:
     handler = config.handler
     problems = list(layout_refusals(config, run_options))
     if problems:
-        raise ConfigurationError(*problems)
+        raise ConfigurationError.of(*problems)
     for problem in absolute_paths(handler):
         log.info("handler %s: `%s` %s", config.name, problem.property, problem.message)
     return Layout(
@@ -52,16 +52,16 @@ def chosen_layout(config: HandlerConfig, run_options: RunOptions) -> Layout:
 
 
 def make_targets(settings: RunSettings) -> list[HandlerOutput]:
-    """Return a target for each handler. ConfigurationError GG109 without an output directory, GG515 for a layout."""
+    """Return a target for each handler. Raises: ConfigurationError GG109 without an output directory, GG515 for a
+    layout."""
     problems = []
     targets = []
     for config in settings.handlers:
         handler = config.handler
         given = settings.output or handler.root_file_path
         if given is None:
-            message = f"handler `{config.name}` has no output directory"
             help = f"give `-o DIR` or set `gg.handler.{config.name}.rootFilePath`"
-            problems.append(Diagnostic("GG109", message, help=help))
+            problems.append(Diagnostic("GG109", f"handler `{config.name}` has no output directory", help=help))
             continue
         root = opened(given, "the output")
         own = HandlerSettings.of(config, settings.run_options)
@@ -69,17 +69,18 @@ def make_targets(settings: RunSettings) -> list[HandlerOutput]:
         output = HandlerOutput(own, root, handler.max_file_size, layout, handler.schema_file_path)
         targets.append(with_stages(output, config, settings.run_options.group_name or "", settings.event_handlers))
     if problems:
-        raise ConfigurationError(*problems)
+        raise ConfigurationError.of(*problems)
     return targets
 
 
 def check_schema_directories(targets: Sequence[HandlerOutput]) -> None:
-    """Abend if ggfmt could not write schemas once the run is decided; errors for directories that leave the output."""
+    """Raises: Abend if ggfmt could not write schemas once the run is decided; errors for directories that leave the
+    output."""
     help = "set another `schemaDirectory` or `schemaFilePath`"
     for target in targets:
         problem = write_problem(target.root)
         if problem is not None:  # schemas within it cannot work either
-            raise Abend(write_error(target.root, problem))
+            raise Abend.of(write_error(target.root, problem))
         what = f"the schema directory of handler `{target.handler}`"
         try:
             for directory in target.schema_directories:
@@ -88,11 +89,11 @@ def check_schema_directories(targets: Sequence[HandlerOutput]) -> None:
                 inside = directory.child("x").name_below(target.root)
                 if inside is not None and (not is_below(inside) or inside.startswith(f"{METADATA_DIRECTORY}/")):
                     message = f"{what} is relative, but not within the output directory"
-                    raise ConfigurationError(Diagnostic("GG103", message, place, f"{help}, or an absolute path"))
+                    raise ConfigurationError("GG103", message, place, f"{help}, or an absolute path")
                 problem = write_problem(directory)
                 if problem is not None:
                     message = f"{what} cannot be written: {reason(problem)}"
-                    raise Abend(Diagnostic("GG506", message, place, remedy(problem, help) or help))
+                    raise Abend("GG506", message, place, remedy(problem, help) or help)
         except OSError as error:
             advice = "; ".join(filter(None, (getattr(error, "help", None), help)))
-            raise UsageError(Diagnostic("GG506", f"{what} cannot be opened: {error}", help=advice)) from None
+            raise UsageError("GG506", f"{what} cannot be opened: {error}", help=advice) from None

@@ -40,7 +40,7 @@ class Verification:
 
 
 def verify(root: str) -> Verification:
-    """Verify an output directory. UsageError GG310 if there is none, Abend GG506 if it cannot be read."""
+    """Verify an output directory. Raises: UsageError GG310 if there is none, Abend GG506 if it cannot be read."""
     with run_records.output_to_read(root) as store:
         return _verify(store, root)
 
@@ -101,18 +101,18 @@ def _left_over(store: Store) -> Iterator[Diagnostic]:
         (ROUND, "a run was interrupted between the commits of two tables"),
     ):
         if store.size(name) is not None:
-            yield Diagnostic("GG511", what, Span(file=store.shown(name)), _NEXT_RUN)
+            yield Diagnostic("GG511", what, store.shown(name), _NEXT_RUN)
     records = (run_records.MANIFEST, run_records.RUNS)
     own = (*records, LOCK, LEASES, JOURNAL, POINTER, ROUND, STAGING, COMMITS, VERSIONS)
     known = {name.rpartition("/")[2] for name in own}
     for name in store.names(METADATA_DIRECTORY):
         if name not in known:
             place = store.shown(METADATA_DIRECTORY, name)
-            yield Diagnostic("GG511", "the file does not belong to ggfmt", Span(file=place), "move it away")
+            yield Diagnostic("GG511", "the file does not belong to ggfmt", place, "move it away")
     for directory in (STAGING, COMMITS):
         for name in store.names(directory):
             place = store.shown(f"{directory}/{name}")
-            yield Diagnostic("GG511", "a run is active, or was interrupted", Span(file=place), _NEXT_RUN)
+            yield Diagnostic("GG511", "a run is active, or was interrupted", place, _NEXT_RUN)
 
 
 def _compare(
@@ -121,10 +121,10 @@ def _compare(
     there = set(present)
     for name in sorted(there - listed.keys()):
         if store.is_link(name):
-            yield Diagnostic("GG511", LINK_MESSAGE, Span(file=store.shown(name)), LINK_HELP)
+            yield Diagnostic("GG511", LINK_MESSAGE, store.shown(name), LINK_HELP)
         else:
             help = "move the file away, unless you need it here"
-            yield Diagnostic("GG511", "no manifest lists this file", Span(file=store.shown(name)), help)
+            yield Diagnostic("GG511", "no manifest lists this file", store.shown(name), help)
     for name in sorted(listed.keys() - there):
         yield _as_listed(store, name, "a file in the manifest is missing")
     waiting = sorted(listed.keys() & there)
@@ -150,7 +150,7 @@ def _read_back(store: Store, name: str, expected: set[tuple[int, str]]) -> tuple
 
 
 def _as_listed(store: Store, name: str, message: str) -> Diagnostic:
-    return Diagnostic("GG510", message, Span(file=store.shown(name)), _RERUN_HELP)
+    return Diagnostic("GG510", message, store.shown(name), _RERUN_HELP)
 
 
 class _Counts:

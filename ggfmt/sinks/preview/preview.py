@@ -68,7 +68,7 @@ class Preview:
 
 
 def preview(settings: PreviewSettings) -> Preview:
-    """Return the first messages of every handler. UsageError GG315 if the patterns name no table."""
+    """Return the first messages of every handler. Raises: UsageError GG315 if the patterns name no table."""
     check_standard_input(settings.inputs)
     with ExitStack() as held:
         files = settings.list(SpooledInputs(held, settings.topics, lazy=True))
@@ -104,7 +104,7 @@ class _PreviewSink:
     settings: PreviewSettings
 
     def task(self, job: ReadJob) -> Callable[[Split, int], _PreviewPass]:
-        """Abend if two tables get one name."""
+        """Raises: Abend if two tables get one name."""
         check_table_names(job.catalog.current, self.settings.replacements)
         return partial(self._read, job)
 
@@ -193,7 +193,7 @@ class _PreviewPass:
                 self.counts.skipped[source] += rejects.count
         if self._selection.tables and not self._operations and not strays.count:
             names = list(dict.fromkeys(self.names.values()))
-            raise UsageError(*(missing_table("--table", pattern, names) for pattern in self._selection.tables))
+            raise UsageError.of(*(missing_table("--table", pattern, names) for pattern in self._selection.tables))
         met = {name: self._operations[name] for name in sorted(self._operations, key=self._first.__getitem__)}
         handlers = tuple(handler.preview(met, unread) for handler in self.handlers)
         first = tuple(diagnostic for _, diagnostic in strays.first)

@@ -12,7 +12,7 @@ import pytest
 from runs import JSON_LINES, PIPES, manifest, metadata, operation, run_ggfmt, tables, write_lines
 
 from ggfmt.commit.names import counted, plain_place, reject_file, safe_name
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, without_credentials
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, without_credentials
 from ggfmt.formats import FORMATS
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.reading.progress import COMMITTING, DISCOVERY, FORMATTING, JOINING, READING, ROUTING, SENDING, STEPS, WRITING
@@ -268,7 +268,7 @@ def test_credentials_are_not_shown(path: str, shown: str) -> None:
 
 
 def test_no_diagnostic_shows_credentials() -> None:
-    shown = Diagnostic("GG504", "no master at `spark://u:pw@h:7077`", Span(file="s3://u:pw@b/x"), "try http://u:pw@h/")
+    shown = Diagnostic("GG504", "no master at `spark://u:pw@h:7077`", "s3://u:pw@b/x", "try http://u:pw@h/")
     moved = shown.at(file="hdfs://u:pw@n/y")
     for text in (str(shown), str(moved), repr(shown), repr(moved)):
         assert "pw" not in text

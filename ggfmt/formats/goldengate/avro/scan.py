@@ -105,7 +105,7 @@ def container_scanner(plan: Plan, tokens: bool) -> MessageScanner | None:
 
 
 def _uses(plan: Plan, tokens: bool) -> dict[programs.Path, Use]:
-    """Return what the kernel does with each field of a message; UnsupportedSchemaError if it cannot."""
+    """Return what the kernel does with each field of a message. Raises: UnsupportedSchemaError if it cannot."""
     if plan.unknown:
         raise UnsupportedSchemaError("the schema has a column that the definition lacks")
     metadata = list(_metadata(plan, tokens))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Abend, Span
 from ggfmt.formats.avro.schemas import Schema, is_decimal, is_string_map, is_strings, is_timestamp
 
 _HELP = "convert only files of ggfmt's formats `avro_row_ocf` and `avro_op_ocf`"
@@ -59,7 +59,7 @@ class Record:
 
 
 def conversion_error(message: str, table: str | None = None, column: str | None = None, help: str = _HELP) -> Abend:
-    return Abend(Diagnostic("GG217", message, Span(table=table, field=column), help=help))
+    return Abend("GG217", message, Span(table=table, field=column), help=help)
 
 
 def record_of(schema: Schema) -> Record:

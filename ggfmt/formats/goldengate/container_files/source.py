@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 import pyarrow as pa
 
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Abend, Span
 from ggfmt.formats.avro import containers
 from ggfmt.formats.goldengate.container_files.columns import RecordColumns
 from ggfmt.formats.goldengate.container_files.fields import conversion_error, record_of
@@ -30,7 +30,7 @@ class ContainerSource:
             self._header = containers.read_header(self._head)
             self.schema_text = self._header.schema_text
         except containers.LongHeader as error:
-            raise Abend(error.problem) from None
+            raise Abend.of(error.problem) from None
         except containers.CorruptContainerError as error:
             raise _corrupt(str(error), 0) from None
         except UnicodeDecodeError:
@@ -75,7 +75,7 @@ def _decode(columns: RecordColumns, held: list[bytes], rows: int, start: int) ->
 
 
 def _corrupt(message: str, offset: int) -> Abend:
-    return Abend(Diagnostic("GG313", message, Span(offset=offset), help=_HELP))
+    return Abend("GG313", message, Span(offset=offset), help=_HELP)
 
 
 def row_groups(batches: Iterator[pa.RecordBatch], size: int, schema: pa.Schema) -> Iterator[pa.Table]:

@@ -305,7 +305,7 @@ class DelimitedTextReader(BatchingReader[_Table]):
         if source.options.encoding != NATIVE and not can_decode(source.options.encoding):
             help = "convert the file to UTF-8, and set `encoding=UTF-8` in `--input-config`"
             message = f"ggfmt writes the encoding `{source.options.encoding}`, but does not read it"
-            raise UsageError(Diagnostic("GG303", message, help=help))
+            raise UsageError("GG303", message, help=help)
         columns = source.options.metadata(source.context)
         check_operation_type(columns, "delimited text", "write it with `includeOpType=true`, or with")
         try:
@@ -313,10 +313,10 @@ class DelimitedTextReader(BatchingReader[_Table]):
         except UnicodeEncodeError:
             message = f"`lineDelimiter` has a character that `{source.options.encoding}` does not support"
             help = "set `lineDelimiter` and `encoding` as the writer of the file did"
-            raise UsageError(Diagnostic("GG103", message, help=help)) from None
+            raise UsageError("GG103", message, help=help) from None
         if not delimiter:
             message = "delimited text with an empty `lineDelimiter` cannot be read: lines have no end"
-            raise UsageError(Diagnostic("GG103", message, help="write it with a `lineDelimiter`"))
+            raise UsageError("GG103", message, help="write it with a `lineDelimiter`")
         by_bytes, names = _is_plain(codec), _header_names(head, codec, source)
         skipped = sum(map(len, head.partition(delimiter)[:2])) if names is not None and by_bytes else 0
         # A search may start anywhere if no end of the delimiter looks like its beginning.

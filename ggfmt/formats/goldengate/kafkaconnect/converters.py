@@ -12,7 +12,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.columnar import avro
 from ggfmt.columnar.json_text import quote_json
 from ggfmt.columnar.pieces import Encoding, join, join_binary
-from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError
 from ggfmt.formats.avro.confluent import CONTAINER
 from ggfmt.formats.goldengate.kafkaconnect import ConnectOptions, KafkaConnectAvroOptions, KafkaConnectOptions
 from ggfmt.kafka.registry import SETTINGS, SchemaRegistry
@@ -93,8 +93,7 @@ class Converter:
         number = self.registry.find(subject, schema)
         if number is None and not self.registers:
             message = f"the subject `{subject}` does not have the schema, and `auto.register.schemas` is `false`"
-            help = "register the output of `ggfmt schema --kind avro`"
-            raise Abend(Diagnostic("GG578", message, self.registry.place, help))
+            raise Abend("GG578", message, self.registry.place, "register the output of `ggfmt schema --kind avro`")
         if number is None:
             self.registry.check(subject, schema)
         return number
@@ -133,4 +132,4 @@ def converted_keys(keys: pa.StringArray, converter: Converter) -> pa.BinaryArray
 
 
 def _error(message: str, file: str, help: str) -> ConfigurationError:
-    return ConfigurationError(Diagnostic("GG577", message, Span(file=file or None), help))
+    return ConfigurationError("GG577", message, file or None, help)
