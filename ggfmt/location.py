@@ -79,7 +79,8 @@ class StoreError(OSError):
 def is_uri(path: str) -> bool:
     """Return whether a text is a URI. A local path may contain colons.
 
-    StoreError for a text that looks like a URI of another file system, so that ggfmt makes no directory `dbfs:`.
+    Raises: StoreError for a text that looks like a URI of another file system, so that ggfmt makes no directory
+    `dbfs:`.
     """
     if _URI.match(path):
         return True

@@ -28,7 +28,7 @@ _OWNER, _NAMED = "owner", "log"
 
 
 class Scratch:
-    """A scratch directory, and with `logs` a log, both for this user alone. OSError if ggfmt cannot make them.
+    """A scratch directory, and with `logs` a log, both for this user alone. Raises: OSError if ggfmt cannot make them.
 
     parent  the directory to make it in; None: that of temporary files
     """

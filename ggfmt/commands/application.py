@@ -101,7 +101,7 @@ def run_application(request: ApplyRequest) -> list[str]:
             places = {"output": scratch / OUTPUT, "checkpoint": scratch / CHECKPOINT}
             run_consolidation(ConsolidateRequest(**{**given, **places, "inputs": inputs}, master="none"), database)
         except GgfmtError as error:
-            raise type(error)(*(_placed(each, scratch, database.shown) for each in error.diagnostics)) from None
+            raise type(error).of(*(_placed(each, scratch, database.shown) for each in error.diagnostics)) from None
         finally:
             database.close()
     return database.statements

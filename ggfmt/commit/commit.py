@@ -143,8 +143,8 @@ class Participant:
         """Lock the directory for a run, complete the commit of an earlier run, and delete the staging directories of
         dead runs. `known` are locations whose credentials may open other directories of that commit.
 
-        UsageError GG501 if another run has the lock, Abend GG506 if ggfmt cannot make the directory, GG509 if it cannot
-        complete a commit.
+        Raises: UsageError GG501 if another run has the lock, Abend GG506 if ggfmt cannot make the directory, GG509 if
+        it cannot complete a commit.
         """
         self.run = run
         try:

@@ -275,7 +275,7 @@ class SharedLease(_RenewedLease):
     and the next run deletes the staging directory. Tasks and locks exclude each other as leases do: each side writes
     first and then looks.
 
-    UsageError GG501 if another run has locked the directory, one of `FAILURES` if ggfmt cannot find out.
+    Raises: UsageError GG501 if another run has locked the directory, one of `FAILURES` if ggfmt cannot find out.
     """
 
     def __init__(self, root: Location, owner: dict[str, Any], what: str) -> None:

@@ -435,7 +435,7 @@ class Manifest(Struct, frozen=True):
 
 
 def manifest_of(record: RunRecord, store: Store) -> Manifest:
-    """Return the manifest of a record. Raises: UsageError GG560 if it is of rows. Raises: Abend GG561 if a later ggfmt
+    """Return the manifest of a record. Raises: UsageError GG560 if it is of rows; Abend GG561 if a later ggfmt
     wrote it, and GG562 if it is none."""
     place = Span(file=store.shown(record.place))
     if CONSOLIDATION_MEMBER in record.document:

@@ -356,7 +356,7 @@ class _Table:
 
 def compare(options: ComparisonOptions) -> Comparison:
     """Compare two sides. Raises: UsageError GG310 for a path that does not exist, GG580 and GG581 for an impossible
-    comparison. Raises: Abend GG582 for a file that cannot be read, GG587 if there is no room for temporary files."""
+    comparison; Abend GG582 for a file that cannot be read, GG587 if there is no room for temporary files."""
     if options.examples < 0:
         raise _impossible(f"the number of examples cannot be {options.examples}", "give 0 or more")
     if options.as_ not in ("values", "text"):

@@ -84,7 +84,7 @@ class ComparisonSide:
 
 def find_tables(given: str) -> ComparisonSide:
     """Return the tables of a path, a URI or the URL of a database; close the side in the end. Raises: UsageError GG310,
-    GG581 if it has no table, GG589 without a driver. Raises: Abend GG582 or GG588 if it cannot be read."""
+    GG581 if it has no table, GG589 without a driver; Abend GG582 or GG588 if it cannot be read."""
     if is_database(given) or is_sql_database(given):
         return _of_database(given)
     try:

@@ -45,7 +45,7 @@ def read_configuration(
     """Return the handlers of properties files and `--set` settings; `handlers` selects some by name.
 
     `made`: the entries that `--to` makes. Later files and settings override earlier ones. Raises: ConfigurationError
-    with every finding if one is an error, which no comment ignores. Raises: MissingFileError if a file cannot be read.
+    with every finding if one is an error, which no comment ignores; MissingFileError if a file cannot be read.
     Errors too: a property that changes messages in GoldenGate alone, unless `ggfmt.uncovered` allows it, and no handler
     with messages.
     """

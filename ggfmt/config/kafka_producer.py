@@ -30,7 +30,7 @@ def producer_properties(
     given by `--producer-config`, and of the environment.
 
     `handler`: its name, None without one; `files`, `settings`: where its properties are. Raises: MissingFileError with
-    GG576 or GG100 for a file that cannot be found or read. Raises: ConfigurationError with GG108 for malformed escapes.
+    GG576 or GG100 for a file that cannot be found or read; ConfigurationError with GG108 for malformed escapes.
     """
     file = None if handler is None else _file_of_handler(handler, files, settings, given)
     for path in (file, given):
@@ -51,7 +51,7 @@ def _properties(path: str) -> list[Property]:
     parsed = read_properties(path)
     if parsed.diagnostics:  # without the lines, which may be parts of keys
         error = MissingFileError if parsed.missing else ConfigurationError
-        raise error(*(diagnostic.at(source=None) for diagnostic in parsed.diagnostics))
+        raise error.of(*(diagnostic.at(source=None) for diagnostic in parsed.diagnostics))
     return [
         Property(entry.key, entry.value, Span(path, entry.line, entry.column, max(entry.key_length, 1)))
         for entry in parsed.entries

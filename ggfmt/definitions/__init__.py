@@ -343,7 +343,7 @@ def load_definitions(paths: Iterable[str], source: WriterSettings = DEFAULT_SETT
                     problems.append(Diagnostic("GG203", message, place, "leave one of the files out"))
     problems += [doubt for known in definitions.values() for doubt in known.doubts]
     if problems:
-        raise raised(*problems)
+        raise raised.of(*problems)
     warn_of_unknown_types(known.table for known in definitions.values())
     return {name: known.table for name, known in definitions.items()}
 

@@ -18,8 +18,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from ggfmt.diagnostics.codes import CODES, Severity
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 # The exit codes of all commands, by number; the documents generate their table from here.
 
@@ -103,7 +107,7 @@ class Rewrite:
     new: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Diagnostic:
     """One finding. `message` is a headline in one clause; `help` is an imperative or the legal values.
 
@@ -114,19 +118,31 @@ class Diagnostic:
 
     code: str
     message: str
-    span: Span = Span()
-    help: str | None = None
-    fix: str | None = None
-    rewrite: Rewrite | None = None
-    level: Severity | None = None
-    topic: str | None = None
+    span: Span
+    help: str | None
+    fix: str | None
+    rewrite: Rewrite | None
+    level: Severity | None
+    topic: str | None
 
-    def __post_init__(self) -> None:
-        if self.code not in CODES:
-            raise ValueError(f"`{self.code}` is not declared in `ggfmt.diagnostics.codes`")
-        object.__setattr__(self, "message", without_credentials(self.message))
-        if self.help is not None:
-            object.__setattr__(self, "help", without_credentials(self.help))
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        span: Span | str | None = None,
+        help: str | None = None,
+        fix: str | None = None,
+        rewrite: Rewrite | None = None,
+        level: Severity | None = None,
+        topic: str | None = None,
+    ) -> None:
+        """Make a finding; a text as its place is the name of a file."""
+        if code not in CODES:
+            raise ValueError(f"`{code}` is not declared in `ggfmt.diagnostics.codes`")
+        place = span if isinstance(span, Span) else Span(file=span)
+        shown = None if help is None else without_credentials(help)
+        values = (code, without_credentials(message), place, shown, fix, rewrite, level, topic)
+        self.__dict__.update(zip(self.__dataclass_fields__, values, strict=True))
 
     @property
     def severity(self) -> Severity:
@@ -148,13 +164,32 @@ class Diagnostic:
 
 
 class GgfmtError(Exception):
-    """Base class of every error that ggfmt raises on purpose; `diagnostics` is never empty."""
+    """Base class of every error that ggfmt raises on purpose; it is made as its finding is."""
 
     exit_code = STOPPED
+    diagnostics: tuple[Diagnostic, ...]
 
-    def __init__(self, *diagnostics: Diagnostic) -> None:
-        super().__init__(*diagnostics)
-        self.diagnostics = diagnostics
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        span: Span | str | None = None,
+        help: str | None = None,
+        *,
+        level: Severity | None = None,
+        topic: str | None = None,
+    ) -> None:
+        self.diagnostics = (Diagnostic(code, message, span, help, level=level, topic=topic),)
+
+    @classmethod
+    def of(cls, *diagnostics: Diagnostic) -> Self:
+        """Return an error with findings that exist."""
+        error = cls.__new__(cls)
+        error.diagnostics = diagnostics
+        return error
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self).of, self.diagnostics
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.diagnostics))

@@ -80,7 +80,7 @@ class FrameBoundaryError(DiscoveryRequiredError):
     """A record crosses the end of the range in which it starts: the file number `input` has to be read as a whole."""
 
     def __init__(self, input: int, diagnostic: Diagnostic) -> None:
-        super().__init__(diagnostic)
+        self.diagnostics = (diagnostic,)
         self.input = input
 
 
@@ -125,7 +125,7 @@ def located_batches(
     unknown    takes the number of operations of other tables, truncates aside, by table
     sources    takes by table the names of its sources, with the member that has them
 
-    Raises: Abend as `record_batches`. Raises: DiscoveryRequiredError or FrameBoundaryError if the split has to be read
+    Raises: Abend as `record_batches`; DiscoveryRequiredError or FrameBoundaryError if the split has to be read
     in another way.
     """
     projection = Projection(transactions=True, statements=True, batch_growth=_GROWTH)

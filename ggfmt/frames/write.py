@@ -80,7 +80,7 @@ class WriteOptions:
     @classmethod
     def of(cls, options: Mapping[str, str], overwrite: bool) -> WriteOptions:
         """Return the options by name, in any case, and Spark's mode. Raises: UsageError GG541 for an unknown option or
-        an illegal value. Raises: ConfigurationError for problems of the files that they name."""
+        an illegal value; ConfigurationError for problems of the files that they name."""
         spelled = {name.lower(): name for name in OPTIONS}
         for name in options:
             if name.lower() not in spelled:

@@ -42,7 +42,8 @@ class Fenced(Exception):
 
 
 class Transactions:
-    """A producer of messages in transactions. Abend GG571 for errors of the cluster, `Fenced` where another took over.
+    """A producer of messages in transactions. Raises: Abend GG571 for errors of the cluster, `Fenced` where another
+    took over.
 
     After an error the transaction that was open is aborted, by this producer or by the next one of its id.
     """

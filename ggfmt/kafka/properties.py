@@ -139,7 +139,7 @@ def variables(environment: Mapping[str, str]) -> list[Property]:
 def client_settings(address: KafkaAddress, *sources: Iterable[Property]) -> tuple[ClientSettings, dict[str, Property]]:
     """Return settings for clients, and the properties of converters by name. Later sources win, name by name.
 
-    Raises: ConfigurationError with a GG576 for each property that cannot be applied. Raises: UsageError without the
+    Raises: ConfigurationError with a GG576 for each property that cannot be applied; UsageError without the
     extra.
     """
     given: dict[str, Property] = {}

@@ -94,7 +94,7 @@ _Kinds = tuple[type, ...]
 
 def join(pieces: Sequence[Any], rows: int, kinds: _Kinds) -> tuple[int, array[int], bytes]:
     """Return the number of messages, their n + 1 offsets, and their bytes; `rows` is -1 if arrays have the number.
-    Raises: AssertionError if a piece is null, or nothing shows the number of rows. Raises: OverflowError for too large
+    Raises: AssertionError if a piece is null, or nothing shows the number of rows; OverflowError for too large
     messages."""
     messages = _joined(pieces, kinds)
     if isinstance(messages, bytes):

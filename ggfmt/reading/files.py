@@ -66,9 +66,9 @@ _DECOMPRESSORS: dict[str, Callable[[], Any]] = {
 
 
 class MultiMemberStream(io.RawIOBase):
-    """The decompressed bytes of the compressed file `stored`; each read decompresses only what it returns. OSError for
-    damaged data, a member that is cut off or needs more than `MAX_MEMORY_BYTES`, and anything but a member or, except
-    in bzip2, zeros after the end of one."""
+    """The decompressed bytes of the compressed file `stored`; each read decompresses only what it returns. Raises:
+    OSError for damaged data, a member that is cut off or needs more than `MAX_MEMORY_BYTES`, and anything but a member
+    or, except in bzip2, zeros after the end of one."""
 
     def __init__(self, stored: pa.NativeFile, compression: Literal["gzip", "bz2", "xz"]) -> None:
         self._stored = stored

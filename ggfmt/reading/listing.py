@@ -93,7 +93,7 @@ class CommittedOutput:
 
         If the output itself is named, its manifests alone decide: DiffersError for a file that they do not list, or
         that is missing. Elsewhere in it, what is there is read, but for schemas. Raises: StoreError for messages of
-        several handlers or formats, for rows, and for a commit that is not ended. Raises: Abend for a damaged manifest.
+        several handlers or formats, for rows, and for a commit that is not ended; Abend for a damaged manifest.
         """
         store = Store(self.root)
         shown = self.root.shown
@@ -407,7 +407,7 @@ def _as_committed(
 
 
 class _LocalListing:
-    """One look at the files of a local input; FileNotFoundError if a file vanishes meanwhile."""
+    """One look at the files of a local input. Raises: FileNotFoundError if a file vanishes meanwhile."""
 
     def __init__(self, given: str, path: str, left: _SkippedInputs) -> None:
         self.left = left

@@ -430,7 +430,7 @@ def _expanded(item: PlannedInput) -> int:
 def route(
     job: ReadJob, inputs: Sequence[PlannedInput], cut: Cut, runner: Runner, tracker: ProgressTracker, scratch: Location
 ) -> RoutedSplits:
-    """Divide the records of `cut` by table into files below `scratch`. Raises: Unroutable. Raises: Abend GG310."""
+    """Divide the records of `cut` by table into files below `scratch`. Raises: Unroutable; Abend GG310."""
     Store(scratch).make_directory("")
     total = sum(map(_expanded, inputs))
     if total >= MUCH_BYTES:

@@ -96,7 +96,7 @@ class ScanRequest:
 
 class Scan:
     """Input files of one format, opened when they are needed. `may_lack`: they need not have all that masks name.
-    UsageError GG309 for an unknown format, GG103 for illegal
+    Raises: UsageError GG309 for an unknown format, GG103 for illegal
     options; Abend GG309 or GG310 for a file that is not recognized, or cannot be read."""
 
     def __init__(self, request: ScanRequest, files: Sequence[InputFile]) -> None:
@@ -192,7 +192,7 @@ class Scan:
         from_head  take definitions from the first records, if the tasks find every contradiction
         scratch    where tasks may divide records by table; None if the sink needs the order of different tables
 
-        Abend for the first mistake in the data, where tasks stop at it.
+        Raises: Abend for the first mistake in the data, where tasks stop at it.
         """
         tracker, watch = tracker or ProgressTracker(None), watch or Stopwatch()
         cut = self.splits(runner.parallelism) if cut is None else cut

@@ -284,7 +284,7 @@ class SplitReader:
 
     def __iter__(self) -> Iterator[Iterator[Event]]:
         """Yield the events of each chunk, and those at the end. Raises: Abend GG310, or GG512 for an exception that no
-        reader should raise. Raises: SplitBoundaryError if one task has to read all of `input`."""
+        reader should raise; SplitBoundaryError if one task has to read all of `input`."""
         place = Span()
         for part in self._split.ranges:
             self.input = part.input

@@ -107,7 +107,7 @@ def _cannot_keep(shown: str, directory: Path | str | None, error: OSError) -> Ab
 
 @dataclass
 class _SpooledInput:
-    """A file with the part of an input that was read so far. Abend if ggfmt cannot read or keep it."""
+    """A file with the part of an input that was read so far. Raises: Abend if ggfmt cannot read or keep it."""
 
     path: Path
     shown: str

@@ -75,7 +75,7 @@ def write_rows(
     target: Location, to: str, table: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
 ) -> WrittenFile:
     """Write the rows of a table to a new file. Without rows, the file has the columns only. An error leaves an
-    incomplete file. Raises: Abend GG206 for the name of a column that Avro does not allow. Raises: UsageError GG551 for
+    incomplete file. Raises: Abend GG206 for the name of a column that Avro does not allow; UsageError GG551 for
     a value that the format cannot hold; OSError. Raises: ValueError for a batch with other columns than the schema."""
     schema = pa.schema([pa.field(field.name, field.type, metadata=field.metadata) for field in schema])
     if target.is_local and (parent := target.parent) is not None:

@@ -36,7 +36,7 @@ class FileLayout:
     def write(
         self, bucket: int, buckets: int, attempt: int, table: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
     ) -> list[WrittenFile]:
-        """Write the rows of a bucket. Raises: as `write_rows`. Raises: UsageError GG554 for a value of no partition."""
+        """Write the rows of a bucket. Raises: as `write_rows`; UsageError GG554 for a value of no partition."""
         stored = schema if self.stored is None else self.stored
         stem = f"{bucket:05d}-of-{buckets:05d}-{attempt}"
         names = (*self.partition_by, *self.sort_by)

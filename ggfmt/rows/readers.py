@@ -117,7 +117,7 @@ def read_rows(
     types   of columns in CSV and JSON, where columns without a type are texts
     deleted  rows of a Parquet file to leave out, as `ParquetFile` has them
 
-    Raises: UsageError GG551 for a file that is not of its format, or has a value or type that rows cannot have. Raises:
+    Raises: UsageError GG551 for a file that is not of its format, or has a value or type that rows cannot have;
     Abend GG506 for a file that cannot be read.
     """
     name, source_of = FORMATS[suffix]

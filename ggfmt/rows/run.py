@@ -386,7 +386,7 @@ class _TableWork:
         self.result.buckets = self._groups
 
     def refuse(self, error: Abend | UsageError) -> None:
-        """Set the table aside if it alone cannot go on. Raises: the error if not. Raises: UsageError GG551 for a late
+        """Set the table aside if it alone cannot go on. Raises: the error if not; UsageError GG551 for a late
         file."""
         query, target, (reason, *_) = self.result.query, self._aside, error.diagnostics
         if target is None or not (isinstance(error, UsageError) or reason.code == "GG530"):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import difflib
+import pickle
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given
@@ -14,8 +16,9 @@ from hypothesis import strategies as st
 from places import PACKAGE
 from strategies import examples
 
+from ggfmt import docs
 from ggfmt.diagnostics.codes import CODES
-from ggfmt.diagnostics.diagnostic import Diagnostic, did_you_mean
+from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, did_you_mean
 
 _CODE = re.compile(r"GG[0-9]{3}")
 
@@ -35,10 +38,57 @@ def _codes() -> Iterator[tuple[str, str]]:
                 yield node.value, f"{path.relative_to(PACKAGE)}:{node.lineno}"
 
 
+def test_an_error_survives_another_process() -> None:
+    error = pickle.loads(pickle.dumps(UsageError("GG501", "the file exists", "out.json", "name another")))
+    assert isinstance(error, UsageError)
+    assert str(error) == "out.json: error[GG501] the file exists; name another"
+
+
 def test_every_code_in_the_package_is_declared() -> None:
     found = list(_codes())
     assert len(found) > len(CODES)
     assert [place for code, place in found if code not in CODES] == []
+
+
+class MadeError(NamedTuple):
+    """A place in the package that makes a diagnostic; `topic`: the page that it names instead of that of its code."""
+
+    place: str
+    code: str
+    texts: list[str]
+    topic: str | None
+
+
+def _text(node: ast.expr) -> str | None:
+    """A text as it is written, with `…` for its values; None for another expression."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def errors() -> Iterator[MadeError]:
+    """Every place that makes a diagnostic: by a class of errors, `Diagnostic`, or a function that takes a code."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and node.args and _CODE.fullmatch(_text(node.args[0]) or ""):
+                code, *texts = filter(None, map(_text, [*node.args, *(each.value for each in node.keywords)]))
+                topics = [_text(each.value) for each in node.keywords if each.arg == "topic"]
+                yield MadeError(f"{path.relative_to(PACKAGE)}:{node.lineno}", code, texts, *(topics or [None]))
+
+
+def test_each_code_is_made_somewhere() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py") if path.name != "codes.py"]
+    assert sorted(set(CODES) - set(_CODE.findall("".join(texts)))) == []
+    made = list(errors())
+    assert len({each.code for each in made}) > 0.9 * len(CODES)
+    assert [each.place for each in made if each.topic and docs.find(each.topic) is None] == []
+
+
+def test_a_text_of_an_error_is_a_clause() -> None:
+    wrong = [
+        (each.place, text) for each in errors() for text in each.texts if text.endswith(".") or text != text.strip()
+    ]
+    assert wrong == []
 
 
 WORDS = st.text("abcABß_. ", max_size=12) | st.sampled_from(["topicMappingTemplate", "keyMappingTemplate", "type"])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import plain_english
 import pytest
-from places import ROOT
+from places import PACKAGE, ROOT
 from plain_english import c_comments, code_texts, comments, docstrings, findings, opaque, sentences
 
 # How many findings a text may have. This list only shrinks: a number that is too high is an error, too.
@@ -31,6 +32,16 @@ def test_texts_have_short_sentences_and_no_words_of_our_own() -> None:
 def test_docstrings_and_comments_hide_nothing() -> None:
     found = [f"{file.relative_to(ROOT)}: {problem}" for file, text in code_texts() for problem in opaque(text)]
     assert found == []
+
+
+_ERROR = r"((?:[A-Z]\w*Error|Abend|RowErrors|CommittedWithErrors) (?:if|for|unless|GG)[^.]*)"
+_ERRORS = re.compile(rf"[.]\s+(?:(?:(?!Raises)[^.;])*;\s+)?{_ERROR}")
+
+
+def test_docstrings_say_what_they_raise_in_one_form() -> None:
+    texts = [text for file in sorted(PACKAGE.rglob("*.py")) for text in docstrings(file.read_text(encoding="utf-8"))]
+    assert sum("Raises: " in text for text in texts) > 200
+    assert [found[1] for text in texts for found in _ERRORS.finditer(f". {text}")] == []
 
 
 def test_docstrings_and_comments_of_all_kinds_are_read() -> None:

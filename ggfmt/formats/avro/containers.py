@@ -129,7 +129,7 @@ def unzigzag(value: int) -> int:
 
 
 def read_header(data: bytes) -> Header:
-    """Return the header of `data`. Raises: CorruptContainerError for none that ggfmt reads. Raises: Truncated for a
+    """Return the header of `data`. Raises: CorruptContainerError for none that ggfmt reads; Truncated for a
     part of one."""
     metadata, place, end = _header_entries(data)
     codec = metadata.get("avro.codec", b"null").decode("utf-8", "replace")

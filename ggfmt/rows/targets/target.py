@@ -67,7 +67,7 @@ class RowTarget(ABC):
         """Find out what an earlier run has left, once the output is locked."""
 
     def open(self, run: str, mode: str) -> None:
-        """Look at the locked output; `append` merges into an earlier result. Raises: UsageError GG501. Raises: Abend
+        """Look at the locked output; `append` merges into an earlier result. Raises: UsageError GG501; Abend
         GG509 without a manifest of that result."""
         self.run = run
         if mode == "append":

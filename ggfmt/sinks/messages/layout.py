@@ -36,7 +36,8 @@ _MISSING, _NULL, _TEXT = "-", "0", "="
 
 
 class Partitioner:
-    """A division of the operations of one definition by columns. Abend GG515 for columns that the table lacks."""
+    """A division of the operations of one definition by columns. Raises: Abend GG515 for columns that the table
+    lacks."""
 
     def __init__(self, table: TableDef, columns: Sequence[str]) -> None:
         keyed = table.with_keys(columns)

@@ -113,7 +113,7 @@ def publish(
 ) -> dict[str, dict[str, Any]]:
     """Commit the staged files of a run together with `others`; return the manifests by output directory.
 
-    Abend if nothing was committed. Raises: CommittedWithErrors GG506 if an error interrupted a decided commit, which
+    Raises: Abend if nothing was committed; CommittedWithErrors GG506 if an error interrupted a decided commit, which
     the next run completes.
     """
     outputs = list(replaced)

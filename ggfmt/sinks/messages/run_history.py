@@ -35,7 +35,7 @@ class PastRun:
 def read_run(root: str, run: str | None = None) -> PastRun:
     """Read a run by its id or the start of it, the latest by default.
 
-    UsageError GG310 if the directory is no output, GG560 if there is no such run. Raises: Abend GG506 if it cannot be
+    Raises: UsageError GG310 if the directory is no output, GG560 if there is no such run; Abend GG506 if it cannot be
     read, GG509, GG561 or GG562 for a manifest that cannot be understood.
     """
     with records.output_to_read(root) as store:

@@ -75,7 +75,7 @@ def placeholder_directory() -> str:
 def write_stream(files: Sequence[StagedFile], target: HandlerOutput, totals: HandlerTotals) -> None:
     """Write the messages of a handler to standard output, and their size to its totals.
 
-    Abend GG519 if they are no stream, or cannot all be written. Raises: BrokenPipeError if the reader has closed it.
+    Raises: Abend GG519 if they are no stream, or cannot all be written; BrokenPipeError if the reader has closed it.
     """
     files = in_order(files)
     problem = _not_one(files, target)
