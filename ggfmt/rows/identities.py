@@ -3,8 +3,8 @@
 The operations of connected keys are applied one after the other to a dictionary from key to row. A row that arrives at
 an occupied key leaves two rows there for a moment, as in `UPDATE t SET id = id + 1`. The next operation of that key is
 for the row that its before image fits; if it fits both, for the row that was there first, because one statement
-updates a row once. At the end of the transaction one row is left at each key. Values stay in columns: they are looked
-up only where two rows are at one key.
+updates a row once. A delete is in doubt if it fits a row that its transaction inserted too. At the end of the
+transaction one row is left at each key. Values stay in columns: they are looked up only where two rows are at one key.
 
 Without ids of transactions, operations of one time are taken for a transaction. A source may have a time for each row,
 so another time is no proof that the transaction is over: two rows that updates brought to a key stay there. An
@@ -16,6 +16,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain, count
 from operator import itemgetter
 
 import pyarrow as pa
@@ -54,10 +55,15 @@ class _Row:
     """A row during the pass."""
 
     number: int
+    inserted: int | None = None  # the operation that inserted it
     last: int | None = None  # its last operation
     arrived: int | None = None  # the operation that brought it to a key where another row was
     moved: int | None = None  # the operation that brought it to a key of which nothing was known
     replaced: bool = False  # an insert has taken its key
+    left: int | None = None  # the key where it is a row, not known which, that a delete has left
+
+
+_Choice = tuple[_Row | None, tuple[_Row, ...] | None]  # the row of an operation, and the rows that stay; None: unknown
 
 
 class _Values:
@@ -69,13 +75,12 @@ class _Values:
         self._previous = previous
         self._columns = []
         self._keys = {i for i, name in enumerate(table.columns) if name in table.key}
-        count = len(batch)
         for i in range(len(table.columns)):
             both = pa.concat_arrays([batch[f"b{i}"], batch[f"a{i}"]]).dictionary_encode()
             codes = memory(both.indices.fill_null(_NULL).buffers()[1]).cast("i")
             masks = [memory(batch[f"{name}{i}"].cast(pa.uint8()).buffers()[1]) for name in ("hb", "ha", "u")]
             self._columns.append((codes, *masks))
-        self._count = count
+        self._count = len(batch)
         self._shows_values = shows_values(batch.column, table).to_pylist()
         self._ops = batch["op"].to_pylist()
         self._seqs: list[int] = non_null_values(batch["seq"])
@@ -91,6 +96,12 @@ class _Values:
         return all(
             self._value(row, i, before, halves) in (_UNKNOWN, self._columns[i][0][before]) for i in self._shown(before)
         )
+
+    def are_alike(self, rows: Iterable[_Row], operation: int, halves: Mapping[int, int]) -> bool:
+        """Return whether rows have the same values at an operation, all of them known."""
+        columns = set(self._columns_of[self._epoch_of(operation)]) - self._keys
+        values = ({self._value(row, i, operation, halves) for row in rows} for i in columns)
+        return all(len(found) == 1 and _UNKNOWN not in found for found in values)
 
     def is_whole(self, operation: int) -> bool:
         """Return whether the before image shows all values that the table has at that place."""
@@ -157,8 +168,7 @@ class IdentityFinder:
     ) -> None:
         self._ops = batch["op"].to_pylist()
         self._old, self._new = old_keys, new_keys
-        self._complete = complete
-        self._kept_columns = kept_columns
+        self._complete, self._kept_columns = complete, kept_columns
         self._batch, self._table = batch, table
         known = batch["tx"].is_valid()
         times = pc.if_else(known, pa.scalar(None, batch["ts"].type), batch["ts"])
@@ -171,7 +181,7 @@ class IdentityFinder:
         self._lingering: set[int] = set()  # keys with two rows, after the time of those that brought them
         self._collisions: dict[int, list[tuple[int, int]]] = {}  # by key: rows and operations
         self._forgotten: dict[int, tuple[int, list[tuple[int, int]]]] = {}  # by key: the insert that ended collisions
-        self._count = 0
+        self._numbers = count()
         self._found = Identities(halves=dict(halves))
         self._halves = self._found.halves
         self._deletes = set(self._halves.values())
@@ -189,36 +199,33 @@ class IdentityFinder:
             if epoch > truncates:
                 self._truncate()
                 truncates = epoch
-            if self._crowded and (last is None or self._moments[operation] != self._moments[last]):
-                has_ids = last is not None and self._has_transaction[operation] and self._has_transaction[last]
-                self._settle(is_over=bool(has_ids))
+            if self._crowded and not self._same_moment(operation, last):
+                self._settle(all(each is not None and self._has_transaction[each] for each in (operation, last)))
             if operation in self._deletes:
                 groups.append(-1)  # until the insert of the key update comes
                 continue
             last = operation
-            half = self._halves.get(operation)
-            if half is not None:
-                row = self._update(operation, self._old[half], self._new[operation], half)
-                groups[half] = row.number
-            elif op == INSERT:
-                row = self._insert(operation, self._new[operation])
-            elif op == DELETE:
-                row = self._take(self._old[operation], operation, operation, None) or self._unknown_row()
+            before = self._halves.get(operation, operation)
+            if op == DELETE:
+                row = self._take(self._old[operation], operation, None)
+            elif op == UPDATE or before != operation:
+                row = self._update(operation, self._old[before], self._new[operation])
             else:
-                assert op == UPDATE
-                row = self._update(operation, self._old[operation], self._new[operation], operation)
+                row = self._insert(operation, self._new[operation])
             if row.last is not None:
                 self._previous[operation] = row.last
             row.last = operation
             groups.append(row.number)
+            groups[before] = row.number
         if last_epoch > truncates:
             self._truncate()
         self._found.open = set() if last is None else self._open_at(last)
         self._settle()
         self._found.free = {key for key, rows in self._rows_at.items() if not rows}
-        self._found.collided = sorted(
-            (pair for pairs in self._collisions.values() for pair in pairs), key=itemgetter(1)
-        )
+        shown = set(groups)  # without rows of which only their number is known
+        self._found.ended = {row: end for row, end in self._found.ended.items() if row in shown}
+        collided = (pair for pair in chain.from_iterable(self._collisions.values()) if pair[0] in shown)
+        self._found.collided = sorted(collided, key=itemgetter(1))
         return self._found
 
     def _truncate(self) -> None:
@@ -234,9 +241,8 @@ class IdentityFinder:
         rows += [row for there in self._rows_at.values() for row in there if self._same_moment(last, row.moved)]
         return {row.last for row in rows if row.last is not None}
 
-    def _unknown_row(self) -> _Row:
-        self._count += 1
-        return _Row(self._count - 1)
+    def _new_row(self, inserted: int | None = None) -> _Row:
+        return _Row(next(self._numbers), inserted)
 
     def _insert(self, operation: int, key: int) -> _Row:
         if not self._has_transaction[operation]:
@@ -251,81 +257,83 @@ class IdentityFinder:
             self._collisions[key] = [each for each in earlier if self._same_moment(operation, each[1])]
             if not self._has_transaction[operation]:
                 self._forgotten[key] = operation, [each for each in earlier if each not in self._collisions[key]]
-        row = self._unknown_row()
-        self._put(key, row, operation)
-        return row
+        return self._put(key, self._new_row(operation), operation)
 
-    def _update(self, operation: int, old: int, new: int, before: int) -> _Row:
-        row = self._take(old, operation, before, new) or self._unknown_row()
+    def _update(self, operation: int, old: int, new: int) -> _Row:
+        row = self._take(old, operation, new)
         if new != old:
             row.moved = None if self._complete or new in self._rows_at else operation
-        self._put(new, row, operation)
-        return row
+        return self._put(new, row, operation)
 
-    def _put(self, key: int, row: _Row, operation: int) -> None:
+    def _put(self, key: int, row: _Row, operation: int) -> _Row:
         rows = self._rows_at.get(key)
         row.arrived = operation if rows else None
         self._rows_at[key] = (*rows, row) if rows else (row,)
         if rows:
             self._crowded.add(key)
+        return row
 
-    def _take(self, key: int, operation: int, before: int, new: int | None) -> _Row | None:
-        """Return the row that an operation of a key is for, and remove it from the key; None for a row that no
-        operation has shown.
-
-        before  the operation with the before image
-        new     the key of the row after the operation; None for a delete
-        """
-        rows = self._rows_at.get(key, ())
-        row = rows[0] if rows else None
-        is_in_doubt = False
-        if len(rows) > 1:
-            fits = [self._values.fit(each, before, self._halves) for each in rows]
-            current = [each for each in rows if not each.replaced]
-            fitting = [each for each, is_fit in zip(rows, fits, strict=True) if is_fit and not each.replaced]
-            replaced = [each for each, is_fit in zip(rows, fits, strict=True) if is_fit and each.replaced]
-            # The first: one statement updates a row once, so that a row which it moved here is not meant.
-            row = (fitting or replaced or current or rows)[0]
-            if len(fitting) > 1 and new == key:
-                self._found.doubtful.add(operation)  # which of them it changes is unknown
-            both = bool(fitting and replaced) or (len(fitting) != 1 and key in self._lingering)
-            is_in_doubt = both and new != key
-        rest, is_rest_known = tuple(each for each in rows if each is not row) if len(rows) > 1 else (), True
-        if is_in_doubt:
-            self._found.doubtful.add(operation)
-            self._doubt(key, before, rows if new is None else rest)
-            rest, is_rest_known = (), False
-        if len(rows) == 1 and row is not None and self._same_moment(operation, row.moved):
-            # It came to this key in this transaction. Whether another row was here is unknown.
-            if not self._values.fit(row, before, self._halves):
-                row, rest = None, rows
-            elif new != key and not self._values.is_whole(before):
-                self._found.doubtful.add(operation)
-                self._collisions.setdefault(key, []).append((row.number, operation))
-                rest, is_rest_known = (), False
+    def _take(self, key: int, operation: int, new: int | None) -> _Row:
+        """Return the row that an operation is for, and remove it from its key. `new`: the next key, if it has one."""
+        rows = self._rows_at.pop(key, ())
+        row, rest = (self._choose if len(rows) > 1 else self._confirm)(rows, key, operation, new)
+        if row is not None and row.left == key != new and not rest:
+            self._collisions.pop(key, None)  # no row of the collision is left
         insert, forgotten = self._forgotten.pop(key, (None, []))
         if row is not None and new != key and self._same_moment(operation, insert):
             # The key was not free: a row of the earlier collision may be the one that leaves it.
-            self._found.doubtful.add(operation)
-            self._collisions.setdefault(key, []).extend([*forgotten, (row.number, operation)])
-        if is_rest_known:
+            self._collide(key, operation, [*forgotten, (row.number, operation)])
+        if rest is not None:
             self._rows_at[key] = rest
-        else:
-            del self._rows_at[key]
-        if len(rest) < 2 and not any(each.replaced for each in rest):
+        if not rest or (len(rest) < 2 and not rest[0].replaced):
             self._crowded.discard(key)
             self._lingering.discard(key)
         if row is not None and row.replaced:
             row.replaced = False
             del self._found.ended[row.number]
-        return row
+        return row or self._new_row()
 
-    def _doubt(self, key: int, operation: int, rows: Sequence[_Row]) -> None:
-        """Let an operation take a row from a key where it is not certain which one is left."""
-        for row in rows:
-            row.replaced = False
-            self._found.ended[row.number] = operation
-        self._collisions.setdefault(key, []).extend((row.number, operation) for row in rows)
+    def _confirm(self, rows: tuple[_Row, ...], key: int, operation: int, new: int | None) -> _Choice:
+        """Choose the only row at a key, if there is one and it may be meant."""
+        if not rows or not self._same_moment(operation, rows[0].moved):
+            return rows[0] if rows else None, ()
+        # It came to this key in this transaction. Whether another row was here is unknown.
+        before = self._halves.get(operation, operation)
+        if not self._values.fit(rows[0], before, self._halves):
+            return None, rows
+        if new == key or self._values.is_whole(before):
+            return rows[0], ()
+        self._collide(key, operation, [(rows[0].number, operation)])
+        return rows[0], None
+
+    def _choose(self, rows: tuple[_Row, ...], key: int, operation: int, new: int | None) -> _Choice:
+        """Choose among several rows at a key, by the before image and by which of them was there first."""
+        before = self._halves.get(operation, operation)
+        fits = [each for each in rows if self._values.fit(each, before, self._halves)]
+        fitting, replaced = ([each for each in fits if each.replaced is is_replaced] for is_replaced in (False, True))
+        # The first: one statement updates a row once, so that a row which it moved here is not meant.
+        row = (fitting or replaced or [each for each in rows if not each.replaced] or rows)[0]
+        rest = tuple(each for each in rows if each is not row)
+        is_either = bool(fitting and replaced) or (len(fitting) != 1 and key in self._lingering)
+        if new is None and len(fitting) > 1 and any(self._same_moment(operation, each.inserted) for each in fitting):
+            # The delete is of another statement than the insert: it may be of any of them.
+            is_either = is_either or not self._values.are_alike(fitting, operation, self._halves)
+        if new == key and len(fitting) > 1:
+            self._found.doubtful.add(operation)  # which of them it changes is unknown
+        if new == key or not is_either:
+            return row, rest
+        for each in (doubted := rows if new is None else rest):
+            each.replaced = False
+            self._found.ended[each.number] = before
+        # It is known how many are left if all of them were there, and no other one.
+        is_counted = new is None and not (replaced or key in self._lingering or self._collisions.get(key))
+        self._collide(key, operation, [(each.number, before) for each in doubted])
+        return row, tuple(_Row(next(self._numbers), arrived=operation, left=key) for _ in rest) if is_counted else None
+
+    def _collide(self, key: int, operation: int, pairs: Iterable[tuple[int, int]]) -> None:
+        """Note rows, with operations, of which an operation may have taken another one from a key."""
+        self._found.doubtful.add(operation)
+        self._collisions.setdefault(key, []).extend(pairs)
 
     def _same_moment(self, operation: int, other: int | None) -> bool:
         return other is not None and self._moments[operation] == self._moments[other]

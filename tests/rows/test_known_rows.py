@@ -153,6 +153,18 @@ def test_two_rows_of_a_transaction_at_one_key(tmp_path: Path, whole: bool) -> No
     assert {row["id"]: row["a"] for row in rows} == {"1": "y", "2": "z" if whole else None}
 
 
+@pytest.mark.parametrize(("second", "deletes", "left", "lost"), [("y", 1, [], 2), ("x", 1, ["x"], 0), ("y", 2, [], 0)])
+def test_a_delete_of_the_key_alone_may_be_of_the_row_that_its_transaction_inserted(
+    tmp_path: Path, second: str, deletes: int, left: list[str], lost: int
+) -> None:
+    """Whichever of two rows it deletes, the other one is left: it is known if they are equal, or if it goes too."""
+    source = {"schema": "s", "table": "t", "connector": "postgresql", "txId": 7}
+    events: list[Row] = [{"op": "c", "after": {"id": "1", "a": a}, "source": source} for a in ("x", second)]
+    events += deletes * [{"op": "d", "before": {"id": "1", "a": None}, "after": None, "source": source}]
+    table, rows = consolidated(write_lines(tmp_path / "in.json", events), tmp_path / "out", key="id")
+    assert (rows, table["unresolved"]) == ([{"id": "1", "a": a} for a in left], lost)
+
+
 def test_a_row_that_moves_is_known_by_the_column_that_replaced_a_dropped_one(tmp_path: Path) -> None:
     """B is dropped and added again, so that the row of key 5 has NULL there; without times, all is one moment."""
     with_b = metadata("S.T", ID="string", B="string")

@@ -11,7 +11,8 @@
   some sources write key updates so. A missing column of the create is NULL; an unavailable one keeps its value, if
   both are at one position.
 * A transaction may have two rows at one key for a while. A change with a before image means the row that agrees with
-  the image; among rows that agree it means the one that came first, because a statement updates a row once.
+  the image; among rows that agree it means the one that came first, because a statement updates a row once. A delete
+  may mean each of them if its transaction inserted one.
 * At the end of a transaction one row is left at each key: the one that came last. Without ids a transaction may go on
   at another time: rows that updates brought to a key stay there, and a change that takes one away has to fit one alone.
 """
@@ -83,6 +84,8 @@ class TableRow:
     moved    the change that moved the row to a key of which nothing was known
     doubt    why the values are uncertain
     replaced an insert came to the key of the row: the files lack the delete, or it follows in the transaction
+    inserted the insert of the row
+    left     the key where it is a row, not known which, that a delete has left
     """
 
     values: dict[str, Value]
@@ -91,6 +94,8 @@ class TableRow:
     moved: Change | None = None
     doubt: str | None = None
     replaced: bool = False
+    inserted: Change | None = None
+    left: Key | None = None
 
 
 @dataclass(frozen=True)
@@ -254,7 +259,7 @@ class Model:
         self.lost = [lost for lost in self.lost if not self._is_settled(lost, key, item)]
         values = {name: after.get(name) for name in self.columns}
         values = {name: UNKNOWN if value is UNAVAILABLE else value for name, value in values.items()}
-        self._put(key, TableRow(values, item), item)
+        self._put(key, TableRow(values, item, inserted=item), item)
 
     def _is_settled(self, lost: tuple[str, Image, Change | None], key: Key, insert: Change) -> bool:
         reason, image, item = lost
@@ -299,7 +304,7 @@ class Model:
         # An update that stays at its key leaves it open whether another row was there: at most one is in the end.
         is_new_key = self.complete or new in self.rows
         moved = row.moved if new == old else None if is_new_key else item
-        self._put(new, TableRow(values, item, None, moved, doubt), item)
+        self._put(new, TableRow(values, item, None, moved, doubt, False, row.inserted, row.left), item)
 
     def _take(self, key: Key, item: Change) -> TableRow | None:
         """Remove the row that a change of a key is about; None if nothing is known of such a row."""
@@ -313,6 +318,10 @@ class Model:
             if len(fitting) > 1 and item.op == "U" and key_of(item.after, self.key) in (None, key):
                 found.doubt = COLLISION  # both may be meant
             both = (fitting and replaced) or (len(fitting) != 1 and key in self.lingering)
+            is_inserted = any(may_share_transaction(item, row.inserted) for row in fitting)
+            if item.op == "D" and is_inserted and len(fitting) > 1:
+                # It is of another statement than the insert: it may be of any of them, unless they are equal.
+                both = both or any(row.values != fitting[0].values or _doubt(row) for row in fitting)
             if both and self._leaves(key, item):
                 self.lost += [(COLLISION, dict(row.values), item) for row in rows if item.op == "D" or row is not found]
                 for row in rows:
@@ -320,9 +329,18 @@ class Model:
                     self._end(row, item.half or item)
                 found.start, found.doubt = item, COLLISION
                 del self.rows[key]
+                if (
+                    item.op == "D" and not replaced and key not in self.lingering
+                ):  # of the others nothing is known but their number
+                    values = dict.fromkeys(self.columns, UNKNOWN) | dict(zip(self.key, key, strict=True))
+                    self.rows[key] = [TableRow(dict(values), None, item, left=key) for _ in rows[1:]]
+                    if len(rows) > 2:
+                        return found
                 self.crowded.discard(key)
                 self.lingering.discard(key)
                 return found
+        if len(rows) == 1 and rows[0].left == key and self._leaves(key, item):
+            self.lost = [one for one in self.lost if one[0] != COLLISION or key_of(one[1], self.key) != key]
         rest = [row for row in rows if row is not found]
         if found is not None and len(rows) == 1 and may_share_transaction(item, found.moved):
             # The row came in this transaction. Perhaps another one was here, of which nothing is known.
