@@ -14,19 +14,50 @@ from places import ROOT
 
 import ggfmt
 
-PYTHON_LINES = 85_408
+# Lines of Python by package; "" for the modules beside them.
+PYTHON_LINES = {
+    "": 1_793,
+    "arrow": 243,
+    "cli": 1_928,
+    "columnar": 2_136,
+    "commands": 1_811,
+    "commit": 2_384,
+    "comparison": 2_884,
+    "config": 5_971,
+    "database": 304,
+    "definitions": 1_250,
+    "diagnostics": 608,
+    "docs": 180,
+    "doctor": 526,
+    "formats": 27_690,
+    "frames": 2_943,
+    "java": 1_439,
+    "kafka": 1_257,
+    "kernels": 491,
+    "model": 803,
+    "options": 1_574,
+    "reading": 5_867,
+    "render": 2_752,
+    "rowfiles": 984,
+    "rows": 10_011,
+    "sinks": 5_887,
+    "spark": 2_134,
+}
 C_LINES = 7_532
 MODULES = 120  # of which one conversion calls a function
 
 
 def _lines(*patterns: str) -> int:
-    files = (file for pattern in patterns for file in (ROOT / "ggfmt").rglob(pattern))
+    files = (file for pattern in patterns for file in (ROOT / "ggfmt").glob(pattern))
     return sum(file.read_bytes().count(b"\n") for file in files)
 
 
 def test_the_package_does_not_grow() -> None:
-    assert _lines("*.py") <= PYTHON_LINES
-    assert _lines("*.c", "*.h") <= C_LINES
+    packages = {path.name for path in (ROOT / "ggfmt").iterdir() if (path / "__init__.py").is_file()}
+    assert {*packages, ""} == PYTHON_LINES.keys()
+    lines = {name: _lines(f"{name}/**/*.py") for name in packages} | {"": _lines("*.py")}
+    assert {name: count for name, count in lines.items() if count > PYTHON_LINES[name]} == {}
+    assert _lines("**/*.c", "**/*.h") <= C_LINES
 
 
 @pytest.mark.process

@@ -270,7 +270,7 @@ def test_a_task_that_always_fails(tmp_path: Path) -> None:
             try:
                 raise KeyError("first")
             except KeyError:
-                raise Abend(Diagnostic("GG506", "the disk is full")) if item else ValueError("no good\\nsecond line")
+                raise Abend("GG506", "the disk is full") if item else ValueError("no good\\nsecond line")
         def full(item, attempt):
             raise OSError(28, "No space left on device")
         with SparkRunner(SparkSettings("local[2]")) as session:
