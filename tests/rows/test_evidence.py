@@ -185,7 +185,7 @@ def test_a_row_is_certain_if_the_operation_that_may_be_of_another_row_sets_all_i
     after: Image, found: bool, tmp_path: Path
 ) -> None:
     """A row goes to key 3, and a row goes on from there. Nothing shows whether it is the same one."""
-    changes = [("I", None, {"id": 2, "a": "second"}), ("U", {"id": 2}, {"id": 3}), ("U", {"id": 3}, after)]
+    changes: list[Change] = [("I", None, SECOND), ("U", {"id": 2}, {"id": 3}), ("U", {"id": 3}, after)]
     path = write(tmp_path / "in.json", changes, tokens={"xid": "7"})
     document = ggfmt.consolidate(path, tmp_path / "out", master="none")
     assert rows(tmp_path / "out") == [after] * found
