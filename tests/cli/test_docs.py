@@ -14,8 +14,6 @@ from command_line import loaded
 from terminal import ESCAPE, on_terminal, unstyled
 
 from ggfmt import docs
-from ggfmt.diagnostics.codes import CODES
-from ggfmt.formats import FORMATS
 from ggfmt.render.reference import print_page
 
 GGFMT = [sys.executable, "-m", "ggfmt", "docs"]
@@ -60,26 +58,6 @@ def test_a_pipe_gets_the_page_as_it_is_without_marks_of_what_is_generated(topic:
     assert shown == re.sub(r"(?m)^<!-- .*? -->\n+", "", text)
     assert "<!--" not in re.sub("`.*?`", "", shown)
     assert "\n\n\n" not in re.sub("(?ms)^```.*?^```", "(code)", shown)
-
-
-def test_pieces_of_pages_are_topics() -> None:
-    assert docs.find("GG205") == docs.find("gg205")
-    for name in FORMATS:
-        assert name in docs.aliases()
-        assert docs.find(name) == docs.aliases()[name][0].text
-    assert str(docs.find("canal_json")).startswith("# Canal")
-    assert str(docs.find("handler")).startswith("## `handler`: properties of every handler\n")
-    assert str(docs.find("ggfmt")).startswith("## `ggfmt`: properties of ggfmt itself\n")
-    assert docs.aliases().keys() == {*CODES, *FORMATS, "handler", "ggfmt", *docs._FORMER}
-
-
-def test_a_section_ends_where_the_next_of_its_level_starts() -> None:
-    text = "# A\n\nOne.\n\n## `b`\n\n```text\n## no heading\n```\n\n### C\n\n## D\n\nEnd.\n"
-    sections = dict(docs.Page("a", "a.md", text).sections())
-    assert sections["## `b`"] == "## `b`\n\n```text\n## no heading\n```\n\n### C\n\n"
-    assert sections["### C"] == "### C\n\n"
-    assert sections["# A"] == text
-    assert list(sections) == ["# A", "## `b`", "### C", "## D"]
 
 
 @pytest.mark.parametrize(
@@ -130,23 +108,3 @@ def test_a_stream_that_lacks_a_character_shows_an_escape() -> None:
 @pytest.mark.parametrize("arguments", [["docs"], ["docs", "GG205"], ["docs", "canal_json"]], ids=" ".join)
 def test_it_loads_no_more_than_explain(arguments: list[str]) -> None:
     assert loaded(arguments) - sys.stdlib_module_names <= loaded(["explain", "GG103"])
-
-
-def test_an_address_of_the_documents_is_that_of_the_package(tmp_path: Path) -> None:
-    """The project names none today; this is what one would do."""
-    assert docs.address("GG205") is None
-    information = tmp_path / "ggfmt-99.dist-info"
-    information.mkdir()
-    metadata = (
-        "Metadata-Version: 2.1\nName: ggfmt\nVersion: 99\nProject-URL: Documentation, https://example.org/ggfmt/\n"
-    )
-    (information / "METADATA").write_text(metadata, encoding="utf-8")
-    program = "from ggfmt import docs; print(docs.address('GG205'))"
-    ended = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path.insert(0, sys.argv[1]); {program}", tmp_path],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    assert ended.stdout == "https://example.org/ggfmt/reference/codes/GG205.md\n"

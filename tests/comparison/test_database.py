@@ -359,6 +359,15 @@ def test_a_domain_of_a_domain_has_its_type(database: Server, url: str, tmp_path:
     database.run("drop table domains; drop domain cents; drop domain amount")
 
 
+def test_numbers_have_all_their_digits_whatever_the_user_prefers(database: Server, url: str, tmp_path: Path) -> None:
+    database.run("create table exact (id int primary key, g double precision[]); grant select on exact to reader")
+    database.run("insert into exact values (1, '{0.30000000000000004}'); alter role reader set extra_float_digits = -3")
+    (tmp_path / "exact.csv").write_text('id,g\n1,"{0.30000000000000004}"\n', encoding="utf-8")
+    found = compared(tmp_path / "exact.csv", url.replace(f"{database.user}@", "reader@"), table="exact")
+    database.run("drop table exact; alter role reader reset extra_float_digits")
+    assert found.same
+
+
 def test_a_database_that_does_not_respond_or_refuses(database: Server, url: str) -> None:
     code, text = called("postgresql://127.0.0.1:1/shop", url)
     assert (code, "host 127.0.0.1, port 1, database shop" in text, "GG588" in text) == (3, True, True)

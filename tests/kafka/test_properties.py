@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import pickle
+import string
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -137,6 +138,12 @@ def test_a_login_of_java(mechanism: str, module: str, written: str, password: st
     }
     expected = {"security.protocol": "SASL_SSL", "sasl.mechanism": mechanism, "sasl.username": "u"}
     assert dict(translated(given)) == {**expected, "sasl.password": password}
+
+
+@pytest.mark.parametrize("first", [*string.ascii_letters, *string.digits, *"_.$-"])
+def test_a_value_without_quotes_is_taken_as_it_is(first: str) -> None:
+    jaas = f"{SECURITY}.plain.PlainLoginModule required username=u password={first}bn;"
+    assert translated({"sasl.jaas.config": jaas})["sasl.password"] == f"{first}bn"
 
 
 def test_a_login_with_a_token() -> None:

@@ -73,6 +73,13 @@ def test_unavailable_values_stay_with_their_columns() -> None:
     assert _unavailable(merged.take(pa.array([1, 0], pa.int64())).row_image()) == [[True, False], [False, True]]
 
 
+def test_a_row_image_lacks_what_the_image_lacks_that_it_is_of() -> None:
+    """Also where the other image has all values of the column, and therefore no mask."""
+    update, delete = _update(), replace(_update(), op=pa.array(["D"]))
+    present = {batch.op[0].as_py(): [batch.row_column(place).present for place in (0, 1)] for batch in (update, delete)}
+    assert present == {"U": [pa.array([True]), pa.array([False])], "D": [pa.array([False]), pa.array([True])]}
+
+
 def test_before_images_take_unavailable_values_from_the_after_image() -> None:
     absent = ImageColumn(pa.array([None], pa.string()), pa.array([False]))
     before = Image((absent, absent))

@@ -269,6 +269,8 @@ def test_tests_are_where_their_package_is() -> None:
         elif not folder.parts:
             assert (PACKAGE / f"{file.stem.removeprefix('test_')}.py").exists(), f"{file} tests no module"
     assert {path.name for path in TESTS.iterdir() if path.is_dir()} >= OTHER_TESTS
+    tested = {path.relative_to(TESTS).parts[0] for path in TESTS.glob("*/**/test_*.py")}
+    assert {name for name in PACKAGES if "." not in name} - {"ggfmt"} <= tested
 
 
 def test_what_tests_share_is_in_support() -> None:

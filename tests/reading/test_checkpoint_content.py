@@ -126,6 +126,27 @@ def test_a_shorter_file_and_one_that_was_edited_are_errors(place: Place) -> None
     place.refused("GG310")
 
 
+@pytest.mark.parametrize(("shared", "is_changed"), [(4, False), (5, False), (6, True), (8, True)])
+def test_a_file_that_is_read_as_a_whole_has_changed_if_more_than_half_of_it_is_the_same(
+    place: Place, shared: int, is_changed: bool
+) -> None:
+    def write(*numbers: int) -> None:
+        records = [json.dumps(operation(number)) for number in numbers]
+        lines = ["[", *(f"{record}," for record in records[:-1]), records[-1], "]"]
+        path.write_text("".join(line.ljust(300) + "\n" for line in lines)[:-2])  # the middle is the end of a line
+        touch(path)
+
+    path = place.input / "a.log"
+    write(*range(8))  # with the brackets, ten lines of one length
+    place.run()
+    write(*range(shared - 1), *range(10 + shared, 19))
+    if is_changed:
+        assert "has changed" in place.refused("GG310")
+    else:
+        place.run(current_timestamp=None)
+        assert place.numbers == [*range(8), *range(shared - 1), *range(10 + shared, 19)]
+
+
 def test_a_copy_beside_its_original_is_an_error_that_names_both(place: Place) -> None:
     place.write("a.log", *TEN)
     place.run()

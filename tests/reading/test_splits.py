@@ -33,7 +33,7 @@ from ggfmt.reading.files import InputFile
 from ggfmt.reading.recognition import PlannedInput
 from ggfmt.reading.runner import Runner
 from ggfmt.reading.scan import inputs_to_reread
-from ggfmt.reading.splits import FIRST_WINDOW_BYTES, MIN_SPLIT_BYTES, Splits
+from ggfmt.reading.splits import FIRST_WINDOW_BYTES, MIN_SPLIT_BYTES, Splits, Window
 from ggfmt.reading.tasks import TaskOutcome
 
 CHUNKS = (1, 7, 64, 1 << 20)
@@ -405,6 +405,23 @@ def test_a_preview_reads_over_the_end_of_its_window(tmp_path: Path) -> None:
 def test_no_task_is_left_with_a_few_bytes(rest: int) -> None:
     file = InputFile(Location.of("in.json"), 4 * MIN_SPLIT_BYTES + rest, "in.json")
     assert len(Splits([PlannedInput(file, 0, Layout(splittable=True))], 2).all) == 4
+
+
+def planned(index: int, size: int, splittable: bool = True) -> PlannedInput:
+    return PlannedInput(InputFile(Location.of("in.json"), size, "in.json"), index, Layout(splittable))
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_file_that_fills_a_split_leaves_nothing_of_the_next_one_to_it(whole: bool) -> None:
+    splits = Splits([planned(0, 10, not whole), planned(1, 15)], 1, 10).all
+    found = [[(part.input.index, part.start, part.length) for part in split.ranges] for split in splits]
+    assert found == [[(0, 0, None if whole else 10)], [(1, 0, 10)], [(1, 10, 5)]]
+
+
+def test_a_window_keeps_whole_the_files_that_a_record_crosses() -> None:
+    window = Window(2, [planned(0, 100), planned(1, 100)].__getitem__)
+    window.read_whole([1])
+    assert [(part.input.index, part.length) for part in window.all[0].ranges] == [(0, 100), (1, None)]
 
 
 def test_an_error_while_a_file_is_closed_stops_only_who_reads_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -180,6 +180,18 @@ def test_an_insert_over_a_living_row_is_unresolved_if_a_delete_may_mean_both(tmp
     assert document["tables"]["S.T"]["timed"] == 3
 
 
+@pytest.mark.parametrize(("after", "found"), [({"id": 4, "a": "third"}, True), ({"id": 4}, False)])
+def test_a_row_is_certain_if_the_operation_that_may_be_of_another_row_sets_all_its_values(
+    after: Image, found: bool, tmp_path: Path
+) -> None:
+    """A row goes to key 3, and a row goes on from there. Nothing shows whether it is the same one."""
+    changes: list[Change] = [("I", None, SECOND), ("U", {"id": 2}, {"id": 3}), ("U", {"id": 3}, after)]
+    path = write(tmp_path / "in.json", changes, tokens={"xid": "7"})
+    document = ggfmt.consolidate(path, tmp_path / "out", master="none")
+    assert rows(tmp_path / "out") == [after] * found
+    assert document["tables"]["S.T"]["unresolved"] == 1
+
+
 def write_debezium(path: Path, changes: Sequence[tuple[str, int, int, Image, Image]]) -> Path:
     """Write changes (op, position, time, before, after) without ids of transactions."""
     records = []
