@@ -18,7 +18,7 @@ from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.reading import Remark
 from ggfmt.location import Location
-from ggfmt.options.templates import Value
+from ggfmt.options.templates import TemplateValue
 from ggfmt.reading.splits import ReadJob
 
 _KERNELS = kernels.state if kernels.lack is None else f"{kernels.state}; {kernels.lack.help}"
@@ -127,7 +127,7 @@ class StagedFile:
     last_position: str | None
     preambles: tuple[PlacedPreamble, ...] = ()
     place: FileLocation | None = None
-    partition: tuple[Value, ...] = ()
+    partition: tuple[TemplateValue, ...] = ()
     counts: tuple[tuple[str, int], ...] = ()
     event: str = ""
 

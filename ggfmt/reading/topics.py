@@ -169,7 +169,7 @@ class SpooledInputs:
             part = Partition(name, number, start, end, shown[number], start)
             path = spool.path(shown[number], f"{name}-{number}")
             index = path.with_name(f"{path.name}.messages")
-            source = _Values(part, partial(cluster.take, part), kind, self.limit, index)
+            source = _PartitionBytes(part, partial(cluster.take, part), kind, self.limit, index)
             file = replace(spool.keep(source, shown[number], path), key_schema=source.key_schema)
             mark = replace(marks[number], id=id) if source.last is None else Mark.of(source.last, id)
             text = msgspec.json.encode(mark).decode()
@@ -385,7 +385,7 @@ def is_of_dts(value: bytes) -> bool:
 
 
 @dataclass
-class _Values:
+class _PartitionBytes:
     """The bytes of a partition's file, as they are read: the source of a `Spool`."""
 
     part: Partition

@@ -178,6 +178,15 @@ def test_a_module_imports_only_from_lower_layers() -> None:
     assert {name: layers for name, layers in above.items() if layers} == {}
 
 
+def test_each_class_has_a_name_of_its_own() -> None:
+    places: dict[str, list[str]] = {}
+    for name, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(name)
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
 def test_one_module_has_the_walk_of_a_run() -> None:
     steps = {
         "commit.commit.check_directories",

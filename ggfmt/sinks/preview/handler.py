@@ -90,7 +90,7 @@ class PreviewHandler:
         self._settings = settings
         self._pipeline = Pipeline(settings, clock)
         self._count = count
-        self._tables: dict[str, _Table] = {}
+        self._tables: dict[str, _PreviewedTable] = {}
 
     @property
     def projection(self) -> Projection:
@@ -108,7 +108,7 @@ class PreviewHandler:
         name = batch.table.full_name
         table = self._tables.get(name)
         if table is None:
-            table = self._tables[name] = _Table(self._count)
+            table = self._tables[name] = _PreviewedTable(self._count)
         if not table.enough:
             table.begin(self._pipeline.formatter(batch.table), batch.ordinal[0].as_py())
         start = step = 0
@@ -120,7 +120,7 @@ class PreviewHandler:
             yield from self._rows(table, batch, rows)
 
     def rejects(self, table: str) -> FirstRejects:
-        return self._tables.setdefault(table, _Table(self._count)).rejects
+        return self._tables.setdefault(table, _PreviewedTable(self._count)).rejects
 
     def preview(self, operations: Mapping[str, int], unread: Mapping[str, FirstRejects]) -> HandlerPreview:
         """Return the tables in `operations`; `unread` are their records that cannot be read."""
@@ -130,7 +130,7 @@ class PreviewHandler:
         )
         return HandlerPreview(self.name, self._settings.format, tuple(tables))
 
-    def _rows(self, table: _Table, batch: ChangeBatch, wanted: range) -> Iterator[tuple[int, Diagnostic]]:
+    def _rows(self, table: _PreviewedTable, batch: ChangeBatch, wanted: range) -> Iterator[tuple[int, Diagnostic]]:
         refused, formatted = self._pipeline.format(batch, wanted)
         yield from refused
         if formatted is None:
@@ -147,7 +147,7 @@ class PreviewHandler:
             display = show.message(bytes(data))
             table.add(arranged.ordinal[row].as_py(), Message(kind, position, bytes(data), display, split))
 
-    def _show(self, table: _Table, formatted: FormattedBatch) -> tuple[Show, Framing]:
+    def _show(self, table: _PreviewedTable, formatted: FormattedBatch) -> tuple[Show, Framing]:
         """Make the way to show a definition at its first message: others may have no schema."""
         if table.shows is None:
             settings, formatter, messages = self._settings, formatted.formatter, formatted.messages
@@ -165,7 +165,7 @@ class PreviewHandler:
         return table.shows
 
 
-class _Table:
+class _PreviewedTable:
     def __init__(self, count: int) -> None:
         self.messages = 0
         self.rejects = FirstRejects()
