@@ -29,8 +29,8 @@ from ggfmt.reading.checkpoint import Checkpoint, OutputTarget, open_checkpoint, 
 from ggfmt.reading.files import InputFile, check_inputs_unchanged
 from ggfmt.reading.progress import COMMITTING, LISTING, STARTING, ProgressCallback, ProgressTracker, Stopwatch
 from ggfmt.reading.runner import InProcess, Runner, warn_without_kernels
+from ggfmt.reading.scan import OperationSink as TaskSink
 from ggfmt.reading.scan import ReadOutcome, Scan, ScanRequest, check_selection
-from ggfmt.reading.scan import Sink as TaskSink
 from ggfmt.reading.splits import ReadJob
 from ggfmt.reading.standard_input import ARGUMENT as STANDARD_INPUT
 from ggfmt.reading.standard_input import DRY_RUN_MESSAGES, SpooledInputs, check_standard_input

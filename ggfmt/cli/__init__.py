@@ -58,7 +58,7 @@ _ABOUT = "Change files in, the messages of a GoldenGate for Big Data handler out
 def make_app(*names: str) -> typer.Typer:
     """Return the app with these commands: typer builds every command of an app."""
     made = typer.Typer(
-        cls=typer_commands.Group,
+        cls=typer_commands.CommandGroup,
         no_args_is_help=True,
         rich_markup_mode="markdown",
         pretty_exceptions_enable=False,

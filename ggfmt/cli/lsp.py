@@ -18,7 +18,7 @@ from pygls.workspace import TextDocument
 
 from ggfmt import docs
 from ggfmt.config.lint.reading import check_file, has_properties
-from ggfmt.config.lint.settings import Choice, Settings
+from ggfmt.config.lint.settings import ReportedFindings, Settings
 from ggfmt.config.offers import offers
 from ggfmt.config.properties import parse_content
 from ggfmt.config.symbols import PropertySymbol, find_symbol
@@ -64,13 +64,13 @@ class BoundedInput(io.BytesIO):
 def report_errors(report: Callable[[str], None]) -> None:
     """Report errors of the server in a line each, in place of the tracebacks that pygls logs."""
 
-    class Handler(logging.Handler):
+    class LogHandler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             error = record.exc_info[1] if record.exc_info else None
             report(str(error or record.getMessage()).partition("\n")[0])
 
     logger = logging.getLogger("pygls")
-    logger.handlers, logger.propagate = [Handler(logging.ERROR)], False
+    logger.handlers, logger.propagate = [LogHandler(logging.ERROR)], False
 
 
 def make_server() -> LanguageServer:
@@ -115,7 +115,7 @@ def findings(document: TextDocument) -> Sequence[Diagnostic]:
     if not has_properties(content):
         return ()
     try:
-        rules = Settings(Choice()).rules(_path(document))
+        rules = Settings(ReportedFindings()).rules(_path(document))
     except UsageError as error:
         return [replace(it, message=f"{it.span}: {it.message}").at(line=1, column=None) for it in error.diagnostics]
     return check_file(content, _path(document), rules).findings

@@ -243,9 +243,9 @@ class HelpFormat:
             return
         from typer import rich_utils
 
-        from ggfmt.render.pages import Page
+        from ggfmt.render.pages import TerminalPage
 
-        rich_utils.Markdown = Page  # type: ignore[attr-defined]
+        rich_utils.Markdown = TerminalPage  # type: ignore[attr-defined]
         super().format_help(ctx, formatter)  # type: ignore[misc]
 
 
@@ -259,7 +259,7 @@ class Command(HelpFormat, TyperCommand):
         return super().parse_args(ctx, args)
 
 
-class Group(HelpFormat, TyperGroup):
+class CommandGroup(HelpFormat, TyperGroup):
     pass
 
 

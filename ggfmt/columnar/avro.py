@@ -20,7 +20,16 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import StringMapArray
-from ggfmt.columnar.pieces import Conditional, Encoding, Piece, Repeated, Text, join_binary, text_buffer, zigzag_varint
+from ggfmt.columnar.pieces import (
+    Conditional,
+    Encoding,
+    Piece,
+    Repeated,
+    TextPiece,
+    join_binary,
+    text_buffer,
+    zigzag_varint,
+)
 from ggfmt.columnar.strings import TextPattern, all_match, rows_where
 from ggfmt.columnar.timestamps import text_micros
 from ggfmt.kernels.plain import sized
@@ -49,12 +58,12 @@ def array_bytes(texts: Sequence[str]) -> bytes:
 
 def longs(values: pa.Int64Array) -> list[Piece]:
     """Encode n longs; no bytes for null."""
-    return [Text(values, Encoding.VARINT, b"")]
+    return [TextPiece(values, Encoding.VARINT, b"")]
 
 
 def strings(values: pa.Array[Any]) -> list[Piece]:
     """Encode n strings or bytes, from texts or binaries without nulls."""
-    return [Text(values, Encoding.SIZED)]
+    return [TextPiece(values, Encoding.SIZED)]
 
 
 Encoded = tuple[list[Piece], list[int]]
@@ -63,7 +72,7 @@ AvroEncoder = Callable[[pa.StringArray], Encoded]  # the second result: rows who
 
 def optional_strings(values: pa.StringArray) -> Encoded:
     """Encode n unions of null and string."""
-    return [Text(values, Encoding.SIZED, NULL, VALUE)], []
+    return [TextPiece(values, Encoding.SIZED, NULL, VALUE)], []
 
 
 NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,10})?"
@@ -141,7 +150,7 @@ def _optional(pattern: TextPattern, encoding: Encoding, exact: AvroEncoder) -> A
 
     def encode(values: pa.StringArray) -> Encoded:
         if all_match(values, pattern):
-            return [Text(values, encoding, NULL, VALUE)], []
+            return [TextPiece(values, encoding, NULL, VALUE)], []
         return _unions(values, *exact(values))
 
     return encode
@@ -173,7 +182,7 @@ def string_maps(maps: StringMapArray) -> pa.BinaryArray:
     return join_binary([Repeated(maps, [*strings(maps.keys), *strings(maps.items)], counted=True), END])
 
 
-class Columns:
+class ImageEncoder:
     """Encoder of the columns of images, one after the other. A missing value is null. `flagged` adds a boolean after
     each column, which is true if the column is missing."""
 

@@ -19,7 +19,7 @@ from ggfmt.columnar.pieces import (
     Conditional,
     Encoding,
     Piece,
-    Text,
+    TextPiece,
     choose,
     escape_json_text,
     join,
@@ -113,9 +113,9 @@ _JSON_NUMBER = lazy_regex(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?
 _JAVA_NUMBER = lazy_regex(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?", re.ASCII)
 
 
-def json_strings(array: pa.StringArray, encoding: Encoding = Encoding.JSON) -> Text:
+def json_strings(array: pa.StringArray, encoding: Encoding = Encoding.JSON) -> TextPiece:
     """Return the texts as JSON strings, and NULL as `null`."""
-    return Text(array, encoding, "null", '"', '"')
+    return TextPiece(array, encoding, "null", '"', '"')
 
 
 def quote_json(array: pa.StringArray, encoding: Encoding = Encoding.JSON) -> pa.StringArray:
@@ -126,9 +126,9 @@ def json_numbers(array: pa.StringArray) -> tuple[Piece, list[int]]:
     """Return the texts as JSON numbers, NULL as `null`, and the rows whose text is not a number. A JSON number keeps
     its digits. Other texts that Java's BigDecimal reads are written as BigDecimal prints them."""
     if all_match(array, TextPattern.JSON_NUMBER):
-        return Text(array, null="null"), []
+        return TextPiece(array, null="null"), []
     numbers, bad = _numbers(array)
-    return Text(numbers, null="null"), bad
+    return TextPiece(numbers, null="null"), bad
 
 
 def _number(text: str) -> str | None:
@@ -143,17 +143,17 @@ def _number(text: str) -> str | None:
 _numbers = by_value(_number)
 
 
-def json_number(array: pa.Int64Array, encoding: Encoding = Encoding.DIGITS) -> Text:
+def json_number(array: pa.Int64Array, encoding: Encoding = Encoding.DIGITS) -> TextPiece:
     """Return numbers by their digits, or times in another unit; NULL as `null`."""
-    return Text(array, encoding, "null")
+    return TextPiece(array, encoding, "null")
 
 
 def json_booleans(array: pa.StringArray) -> tuple[Piece, list[int]]:
     """Return `true` and `false` as JSON booleans, NULL as `null`, and the rows with any other text."""
     if all_match(array, TextPattern.JSON_BOOLEAN):
-        return Text(array, null="null"), []
+        return TextPiece(array, null="null"), []
     known = pc.is_in(array, pa.array(["true", "false"], _STRING))
-    return Text(array, null="null"), rows_where(pc.and_not(array.is_valid(), known))
+    return TextPiece(array, null="null"), rows_where(pc.and_not(array.is_valid(), known))
 
 
 def json_texts(kernel: Kernel) -> Values:
@@ -167,6 +167,6 @@ def json_texts(kernel: Kernel) -> Values:
 def json_values(kernel: Kernel) -> Values:
     def values(column: pa.StringArray) -> JsonValues:
         converted, bad = kernel(column)
-        return Text(converted, null="null"), bad
+        return TextPiece(converted, null="null"), bad
 
     return values

@@ -49,7 +49,7 @@ class Encoding(IntEnum):
     BOOLEAN = 15
 
 
-class Text(NamedTuple):
+class TextPiece(NamedTuple):
     """n values, each between `lead` and `tail`. `null` replaces a NULL together with both; None if there is no NULL."""
 
     values: pa.Array[Any]
@@ -98,7 +98,7 @@ class Repeated(NamedTuple):
     counted: bool = False
 
 
-KINDS = (Text, Conditional, CommaJoined, Repeated, Comma, Equals)
+KINDS = (TextPiece, Conditional, CommaJoined, Repeated, Comma, Equals)
 
 
 def choose(

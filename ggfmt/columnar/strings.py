@@ -13,7 +13,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings, non_null_values
 from ggfmt.columnar.columns import texts
-from ggfmt.columnar.pieces import Conditional, Encoding, Piece, Text
+from ggfmt.columnar.pieces import Conditional, Encoding, Piece, TextPiece
 from ggfmt.kernels import primitives
 from ggfmt.lazy import lazy_regex
 from ggfmt.model.change import ImageColumn
@@ -45,7 +45,7 @@ def count_texts(array: pa.StringArray, within: tuple[str, ...], whole: tuple[str
 def represent(column: ImageColumn, null: str, missing: str, quoted: bool = False) -> Piece:
     """Return the values of a column, in quotes or not, with a text for NULL and a text for missing."""
     quotes = (Encoding.DOUBLED, null, '"', '"') if quoted else (Encoding.AS_IS, null)
-    values = Text(column.values, *quotes)
+    values = TextPiece(column.values, *quotes)
     return values if column.present is None else Conditional(column.present, [values], [missing])
 
 

@@ -21,7 +21,7 @@ from ggfmt.arrow.arrays import DecimalType, as_strings, list_array, narrow, non_
 from ggfmt.columnar.avro import FLOATING, NOT_FINITE, exact_longs, unscaled
 from ggfmt.columnar.columns import raw_column
 from ggfmt.columnar.json_text import json_strings
-from ggfmt.columnar.pieces import Conditional, Encoding, Piece, Repeated, Text, join, text_buffer
+from ggfmt.columnar.pieces import Conditional, Encoding, Piece, Repeated, TextPiece, join, text_buffer
 from ggfmt.columnar.strings import TextPattern, all_match, bytes_of, rows_where
 from ggfmt.columnar.timestamps import FIRST_MICROS, LAST_MICROS, has_zone, instant_micros, text_micros
 from ggfmt.java.numbers import NOT_FINITE_TEXTS
@@ -82,19 +82,19 @@ def json_pieces(values: pa.Array[Any]) -> list[Piece]:
     if types.is_floating(type):
         return [_json_floats(values, texts)]
     if types.is_boolean(type) or types.is_integer(type) or types.is_decimal(type):
-        return [Text(texts, null="null")]
+        return [TextPiece(texts, null="null")]
     if types.is_string(type):
         return [json_strings(texts, Encoding.JACKSON)]
-    return [Text(texts, null="null", lead='"', tail='"')]
+    return [TextPiece(texts, null="null", lead='"', tail='"')]
 
 
 def _json_floats(values: pa.Array[Any], texts: pa.StringArray) -> Piece:
     """Return floats as numbers that have a point or an exponent, so that no reader takes them for integers. NaN and
     the infinities are strings."""
     whole = pc.fill_null(pc.match_substring_regex(texts, "^-?[0-9]+$"), False)
-    number = Conditional(whole, [Text(texts, null="null", tail=".0")], [Text(texts, null="null")])
+    number = Conditional(whole, [TextPiece(texts, null="null", tail=".0")], [TextPiece(texts, null="null")])
     odd = pc.invert(pc.fill_null(pc.is_finite(values), True))
-    return Conditional(odd, [Text(texts, null="null", lead='"', tail='"')], [number]) if odd.true_count else number
+    return Conditional(odd, [TextPiece(texts, null="null", lead='"', tail='"')], [number]) if odd.true_count else number
 
 
 def _without_exponents(values: pa.Array[Any], texts: pa.StringArray) -> pa.StringArray:

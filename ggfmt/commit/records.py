@@ -335,7 +335,7 @@ Seconds = Annotated[float, Meta(ge=0, le=1e12)]
 Operations = dict[str, Count]  # by type
 
 
-class InputFile(Struct, frozen=True):
+class RecordedInput(Struct, frozen=True):
     path: str
     bytes: Count = 0
 
@@ -361,7 +361,7 @@ class OutputFile(Struct, frozen=True):
     last_position: str | None = None
 
 
-class SchemaFile(Struct, frozen=True):
+class RecordedSchema(Struct, frozen=True):
     path: str
     bytes: Count = 0
 
@@ -382,7 +382,7 @@ class LossKind(Struct, frozen=True):
     what: str
 
 
-class HandlerTotals(Struct, frozen=True):
+class RecordedTotals(Struct, frozen=True):
     messages: Count = 0
     extra_messages: Count = 0
     left_out: Count = 0
@@ -413,7 +413,7 @@ class Totals(Struct, frozen=True):
     seconds: Seconds = 0
     seconds_in_tasks: Seconds = 0
     seconds_by_step: dict[str, Seconds] = field(default_factory=dict)
-    handlers: dict[str, HandlerTotals] = field(default_factory=dict)
+    handlers: dict[str, RecordedTotals] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
 
@@ -427,10 +427,10 @@ class Manifest(Struct, frozen=True):
     mode: str = ""
     input_format: str = ""
     versions: dict[str, str] = field(default_factory=dict)
-    inputs: list[InputFile] = field(default_factory=list)
+    inputs: list[RecordedInput] = field(default_factory=list)
     handlers: dict[str, Handler] = field(default_factory=dict)
     files: list[OutputFile] = field(default_factory=list)
-    schemas: list[SchemaFile] = field(default_factory=list)
+    schemas: list[RecordedSchema] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
 
 

@@ -20,7 +20,7 @@ from ggfmt.comparison.database import DatabaseTable
 from ggfmt.comparison.files import Columns, TableFile, ending_of, unreadable
 from ggfmt.comparison.kinds import STRING, UNTYPED
 from ggfmt.comparison.partitions import PartComparison
-from ggfmt.comparison.rows import Example, Pair, RowComparison
+from ggfmt.comparison.rows import RowComparison, RowExample, TablePair
 from ggfmt.comparison.sides import ComparisonSide, PartitionedFile, find_tables
 from ggfmt.comparison.sql_database import SqlTable
 from ggfmt.comparison.values import storage_type
@@ -147,7 +147,7 @@ class MatchedColumns:
     """The columns of a table: pairs, those of the key first; the number of key columns; columns of one side only; and
     by name why columns of both sides cannot be read."""
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[TablePair, ...]
     keys: int
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
@@ -185,13 +185,13 @@ def matched_columns(
         else:
             of_a, of_b = of_a or of_b or "", of_b or of_a or ""
             types = a.columns.get(of_a, STRING), b.columns.get(of_b, STRING)
-            pairs.append(Pair(of_a, of_b, *types, by_characters))
+            pairs.append(TablePair(of_a, of_b, *types, by_characters))
     return MatchedColumns(tuple(pairs), 0, tuple(only_a), tuple(only_b))
 
 
 def with_key(table: str, columns: MatchedColumns, key: Sequence[str]) -> MatchedColumns:
     """Return the columns with a key, if there are some. Raises: UsageError GG580 for a key column that a side lacks."""
-    first: list[Pair] = []
+    first: list[TablePair] = []
     if not columns.pairs:
         return columns
     for name in key:
@@ -212,7 +212,7 @@ def _impossible(message: str, help: str, table: str | None = None) -> UsageError
     return UsageError("GG580", message, Span(table=table), help)
 
 
-def _pair(pairs: Iterable[Pair], name: str) -> Pair | None:
+def _pair(pairs: Iterable[TablePair], name: str) -> TablePair | None:
     for fold in _OF_COLUMNS:
         found = [pair for pair in pairs if fold(name) in (fold(pair.a), fold(pair.b))]
         if len(found) == 1:
@@ -268,9 +268,9 @@ class TableComparison:
     extra: int = 0
     different: int = 0
     by_column: Mapping[str, int] = field(default_factory=dict)
-    column_examples: Mapping[str, Example] = field(default_factory=dict)
+    column_examples: Mapping[str, RowExample] = field(default_factory=dict)
     respelled: Mapping[str, int] = field(default_factory=dict)
-    respelled_examples: Mapping[str, Example] = field(default_factory=dict)
+    respelled_examples: Mapping[str, RowExample] = field(default_factory=dict)
     respelled_rows: int = 0
     repeated_a: int = 0
     repeated_b: int = 0
@@ -278,7 +278,7 @@ class TableComparison:
     columns_b: tuple[str, ...] = ()
     unread: Mapping[str, str] = field(default_factory=dict)
     only: str | None = None
-    examples: tuple[Example, ...] = ()
+    examples: tuple[RowExample, ...] = ()
 
     @property
     def same(self) -> bool:
@@ -349,7 +349,7 @@ class Comparison(Summarized):
 
 
 @dataclass(frozen=True)
-class _Table:
+class _ComparedTable:
     name: str
     a: Rows
     b: Rows
@@ -423,7 +423,9 @@ def _select_tables(place: ComparisonSide, table: str | None) -> list[str]:
     return called
 
 
-def _tables(options: ComparisonOptions, places: Sequence[ComparisonSide], pairs: Sequence[Names]) -> Iterator[_Table]:
+def _tables(
+    options: ComparisonOptions, places: Sequence[ComparisonSide], pairs: Sequence[Names]
+) -> Iterator[_ComparedTable]:
     csv = csv_options(options.csv, "a"), csv_options(options.csv, "b")
     parts = {part for place in places for name in place.tables for part in (name, name.rpartition(".")[2])}
     keyed = {table for table, _ in options.keys if table != EVERY_TABLE and table not in parts}
@@ -442,7 +444,7 @@ def _tables(options: ComparisonOptions, places: Sequence[ComparisonSide], pairs:
         if not key:  # a key from a manifest does not apply if a part of it is ignored
             known = (place.key(name) for place, name in zip(places, (a, b), strict=True))
             key = next((names for names in known if names and all(_pair(columns.pairs, each) for each in names)), ())
-        yield _Table(a, rows_a, rows_b, with_key(a, columns, key))
+        yield _ComparedTable(a, rows_a, rows_b, with_key(a, columns, key))
     if unused:
         message = f"no table has the column `{min(unused)}` to ignore"
         raise _impossible(message, "name a column of one of the sides")
@@ -461,7 +463,7 @@ def _scratch() -> Iterator[Path]:
         raise Abend("GG587", message, help=help) from None
 
 
-def _compared(table: _Table, examples: int, directory: Path) -> TableComparison:
+def _compared(table: _ComparedTable, examples: int, directory: Path) -> TableComparison:
     columns = table.columns
     rows = RowComparison(columns.pairs, columns.keys, examples)
     if columns.pairs:

@@ -25,7 +25,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Pair:
+class TablePair:
     a: str
     b: str
     type_a: pa.DataType
@@ -38,7 +38,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Example:
+class RowExample:
     """A row that is missing (only in A), extra (only in B) or different: its key, and its values on each side. A
     different row has only the columns that differ. `rows`: the number of equal rows."""
 
@@ -60,20 +60,20 @@ class DifferenceCounts:
     # in how many different rows each column of the pairs differs
     by_column: dict[int, int] = field(default_factory=dict)
     # an example of each of these columns, with its values alone
-    column_examples: dict[int, Example] = field(default_factory=dict)
+    column_examples: dict[int, RowExample] = field(default_factory=dict)
     # how many equal values of each column are written in two ways, in rows that were matched by key
     respelled: dict[int, int] = field(default_factory=dict)
-    respelled_examples: dict[int, Example] = field(default_factory=dict)  # an example of each of these columns
+    respelled_examples: dict[int, RowExample] = field(default_factory=dict)  # an example of each of these columns
     respelled_rows: int = 0  # how many rows are equal as whole rows, and written in two ways
     repeated: list[int] = field(default_factory=lambda: [0, 0])  # the number of keys that each side has more than once
-    examples: list[Example] = field(default_factory=list)
+    examples: list[RowExample] = field(default_factory=list)
 
 
 class RowComparison:
     """Compares rows of `pairs`, of which the first `keys` are the key, and sums up the result. `examples`: how many of
     each kind to keep. Batches have the columns of the pairs, in order."""
 
-    def __init__(self, pairs: Sequence[Pair], keys: int, examples: int) -> None:
+    def __init__(self, pairs: Sequence[TablePair], keys: int, examples: int) -> None:
         self.found = DifferenceCounts()
         self._pairs = pairs
         self._keys = keys
@@ -142,7 +142,7 @@ class RowComparison:
         for row in non_null_values(pc.indices_nonzero(different)[: self._left["different"]]):
             columns = [at for at, differs in differing.items() if differs[row].as_py()]
             of_a, of_b = (self._row(batch, row, columns) for batch in (a, b))
-            self._keep(Example("different", self._row(a, row, range(self._keys)), of_a, of_b))
+            self._keep(RowExample("different", self._row(a, row, range(self._keys)), of_a, of_b))
 
     def _differ_as_values(self, a: pa.RecordBatch, b: pa.RecordBatch, at: int) -> pa.BooleanArray:
         """Return in which rows two columns of texts differ, and count the equal values in two spellings."""
@@ -158,7 +158,7 @@ class RowComparison:
     def _count_column(
         self,
         counts: dict[int, int],
-        examples: dict[int, Example],
+        examples: dict[int, RowExample],
         a: pa.RecordBatch,
         b: pa.RecordBatch,
         at: int,
@@ -171,7 +171,7 @@ class RowComparison:
         if at not in examples:
             (row,) = non_null_values(pc.indices_nonzero(rows)[:1])
             key = self._row(a, row, range(self._keys))
-            examples[at] = Example("different", key, self._row(a, row, [at]), self._row(b, row, [at]))
+            examples[at] = RowExample("different", key, self._row(a, row, [at]), self._row(b, row, [at]))
 
     def compare_whole_rows(self, a: pa.RecordBatch, b: pa.RecordBatch) -> None:
         """Compare whole rows, with a last column for how many equal rows each stands for. Most equal rows are written
@@ -224,9 +224,9 @@ class RowComparison:
         for row, count in enumerate(non_null_values(counts[: self._left[kind]])):
             values = self._row(batch, row, range(len(self._pairs)), is_extra)
             key = self._row(batch, row, range(self._keys), is_extra)
-            self._keep(Example(kind, key, None if is_extra else values, values if is_extra else None, count))
+            self._keep(RowExample(kind, key, None if is_extra else values, values if is_extra else None, count))
 
-    def _keep(self, example: Example) -> None:
+    def _keep(self, example: RowExample) -> None:
         self._left[example.kind] -= 1
         self.found.examples.append(example)
 

@@ -94,7 +94,7 @@ def parse_defgen(source: DefinitionFile) -> list[TableDef]:
             return []
         if not source.decode(encoding):
             return []
-    return _Parser(source).parse()
+    return _FileParser(source).parse()
 
 
 @dataclass
@@ -107,7 +107,7 @@ class _Block:
     sound: bool = True
 
 
-class _Parser:
+class _FileParser:
     def __init__(self, source: DefinitionFile) -> None:
         self.source = source
         self.fields: list[str] = []

@@ -14,7 +14,7 @@ from ggfmt.commit.names import counted
 from ggfmt.diagnostics.argument_names import NamesSource, arguments_named, current_names
 from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.frames.batches import record_batches
-from ggfmt.frames.plan import Plan, Request, frame_error, make_plan, narrow_projection, schema_from_spark
+from ggfmt.frames.plan import ReadPlan, Request, frame_error, make_plan, narrow_projection, schema_from_spark
 from ggfmt.frames.shapes import DdlError, ddl, from_ddl
 from ggfmt.java.text import visible
 from ggfmt.reading.files import read_errors_stop
@@ -33,7 +33,7 @@ class Operations:
     Libraries take it as a stream of Arrow: `polars.DataFrame(it)`, `pyarrow.table(it)`, or a name in a query of DuckDB.
     """
 
-    def __init__(self, plan: Plan, shown: str) -> None:
+    def __init__(self, plan: ReadPlan, shown: str) -> None:
         self._plan, self._shown, self._names = plan, shown, current_names()
 
     @property
@@ -90,7 +90,7 @@ def _arrow_schema(schema: str | pa.Schema | StructType) -> pa.Schema:
         ) from None
 
 
-def _batches(plan: Plan, names: NamesSource | None) -> Iterator[pa.RecordBatch]:
+def _batches(plan: ReadPlan, names: NamesSource | None) -> Iterator[pa.RecordBatch]:
     """Yield the operations file by file. An interrupt ends the batches, also if Arrow has ignored it."""
     counts = RecordCounts()
     for split in _whole_files(plan):
@@ -109,7 +109,7 @@ def _batches(plan: Plan, names: NamesSource | None) -> Iterator[pa.RecordBatch]:
     log_account(counts)
 
 
-def _whole_files(plan: Plan) -> tuple[Split, ...]:
+def _whole_files(plan: ReadPlan) -> tuple[Split, ...]:
     """Return a split for each file. It is read in pieces all the same, and no record of it crosses a boundary."""
     inputs = {part.input.index: part.input for split in plan.splits for part in split.ranges}
     return tuple(Splits([replace(item, whole=True) for item in inputs.values()], 1, 1).all)

@@ -59,7 +59,7 @@ class FrameProjection:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _OpenRange:
     range: Range
     first: int
     in_blocks: bool
@@ -154,7 +154,7 @@ class _Frames:
     def __post_init__(self) -> None:
         make = reader_of(self.job.input_format, self.job.source)
         self.reader: reading.Reader = make(self.job.catalog_at(self.split), self.projection, self.job.source)
-        self._parts: list[_Part] = []
+        self._parts: list[_OpenRange] = []
 
     def batches(self) -> Iterator[ChangeBatch]:
         batches = self._batches()
@@ -223,7 +223,7 @@ class _Frames:
 
     def _start(self, part: Range, chunk: reading.Chunk) -> None:
         in_blocks = chunk.data.startswith(AVRO_MAGIC) and not part.input.layout.splittable
-        self._parts.append(_Part(part, self.reader.next_ordinal, in_blocks, chunk.origins is not None))
+        self._parts.append(_OpenRange(part, self.reader.next_ordinal, in_blocks, chunk.origins is not None))
 
     def _why(self, reject: reading.Reject) -> Abend:
         if reject.of_unknown_table and not self.job.settled:
@@ -281,7 +281,7 @@ class LocatedBatch:
     """The operations of a batch at some rows (None: all), with the `HEAD` columns that do not depend on them."""
 
     def __init__(
-        self, batch: ChangeBatch, rows: pa.Int64Array | None, reader: reading.Reader, parts: Sequence[_Part]
+        self, batch: ChangeBatch, rows: pa.Int64Array | None, reader: reading.Reader, parts: Sequence[_OpenRange]
     ) -> None:
         self.batch = batch if rows is None else batch.take(rows)
         self._reader = reader

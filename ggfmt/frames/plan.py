@@ -120,13 +120,13 @@ def _seconds(name: str, text: str) -> float:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ReadPlan:
     job: ReadJob
     splits: tuple[Split, ...]
     wanted: FrameProjection
 
 
-def make_plan(request: Request, runner: Runner, held: ExitStack | None = None) -> Plan:
+def make_plan(request: Request, runner: Runner, held: ExitStack | None = None) -> ReadPlan:
     """Return the plan. `held` has the messages of topics for as long as it is open; None: there cannot be topics."""
     scan = make_scan(request, held=held)
     if request.runs_discovery or (request.discover is None and has_keys_in_changes(scan.job)):
@@ -163,9 +163,9 @@ def make_scan(request: Request, keys: Keys = (), held: ExitStack | None = None) 
     return Scan(wanted, [replace(file, watched=False) for file in files])
 
 
-def plan_of(request: Request, job: ReadJob, splits: Iterable[Split]) -> Plan:
+def plan_of(request: Request, job: ReadJob, splits: Iterable[Split]) -> ReadPlan:
     planned = tuple(replace(split, ranges=tuple(map(_watched, split.ranges))) for split in splits)
-    return Plan(job, planned, projection_for(request, job))
+    return ReadPlan(job, planned, projection_for(request, job))
 
 
 def _watched(part: Range) -> Range:

@@ -27,7 +27,7 @@ from pyspark.sql.datasource import (
 
 from ggfmt.dataclasses import dataclass, replace
 from ggfmt.frames.batches import record_batches
-from ggfmt.frames.plan import Plan, frame_error, make_plan, narrow_projection, parse_request, schema_from_spark
+from ggfmt.frames.plan import ReadPlan, frame_error, make_plan, narrow_projection, parse_request, schema_from_spark
 from ggfmt.frames.shapes import to_spark
 from ggfmt.frames.stream import FrameStream
 from ggfmt.reading.runner import InProcess
@@ -43,19 +43,19 @@ _SIGNATURE = "sha256"
 _KEY = secrets.token_bytes(32)
 
 
-def sign_plan(plan: Plan) -> dict[str, str]:
+def sign_plan(plan: ReadPlan) -> dict[str, str]:
     data = zlib.compress(pickle.dumps(plan))
     return {_PLAN: base64.b64encode(hmac.digest(_KEY, data, _SIGNATURE) + data).decode()}
 
 
-def _verify_plan(option: str, key: bytes) -> Plan:
+def _verify_plan(option: str, key: bytes) -> ReadPlan:
     signature_and_data = base64.b64decode(option)
     size = len(hmac.digest(key, b"", _SIGNATURE))
     data = signature_and_data[size:]
     if not key or not hmac.compare_digest(signature_and_data[:size], hmac.digest(key, data, _SIGNATURE)):
         raise frame_error(f"the option `{_PLAN}` is internal to ggfmt", "read with `ggfmt.read`, or remove the option")
     plan = pickle.loads(zlib.decompress(data))
-    assert isinstance(plan, Plan)
+    assert isinstance(plan, ReadPlan)
     return plan
 
 
@@ -69,7 +69,7 @@ class GgfmtSource(DataSource):
         return "ggfmt"
 
     @cached_property
-    def _plan(self) -> Plan:
+    def _plan(self) -> ReadPlan:
         signed = self.options.get(_PLAN)
         return make_plan(parse_request(self.options), _Planning()) if signed is None else _verify_plan(signed, self.key)
 
@@ -84,7 +84,7 @@ class GgfmtSource(DataSource):
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         return FrameStream(parse_request(self.options), self._narrowed(schema))
 
-    def _narrowed(self, schema: StructType) -> Plan:
+    def _narrowed(self, schema: StructType) -> ReadPlan:
         return replace(self._plan, wanted=narrow_projection(self._plan.wanted, schema_from_spark(schema.jsonValue())))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
@@ -108,7 +108,7 @@ class FrameReader(DataSourceReader):
     """Reads a plan. It accepts no filters from Spark (`pushFilters`): Spark 4.3 keeps the filters of one query of a
     frame for all later ones, so that they lose rows."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: ReadPlan) -> None:
         self._job = plan.job
         self._splits = plan.splits
         self._wanted = plan.wanted

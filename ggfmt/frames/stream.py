@@ -23,7 +23,7 @@ from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.formats.api.format import Projection, WriterSettings
 from ggfmt.formats.api.reading import Layout, Reader, Reject
 from ggfmt.frames.batches import record_batches
-from ggfmt.frames.plan import Plan, Request, frame_error, merge_tables
+from ggfmt.frames.plan import ReadPlan, Request, frame_error, merge_tables
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.model.table import Catalog, TableDef
@@ -287,7 +287,7 @@ class StreamPart(InputPartition):
 class FrameStream(DataSourceStreamReader, _AvailableNow):
     """Reads a request as data arrive; `plan` is of the files at the start of the stream."""
 
-    def __init__(self, request: Request, plan: Plan) -> None:
+    def __init__(self, request: Request, plan: ReadPlan) -> None:
         self._request = request
         self._size = request.split_size or SPLIT_BYTES
         self._job = plan.job

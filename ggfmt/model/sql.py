@@ -1,4 +1,4 @@
-"""SQL as text. A name or a text from data enters it only as an identifier or a literal of a `Dialect`, and only `sql`
+"""SQL as text. A name or a text from data enters it only as an identifier or a literal of a `SqlDialect`, and only `sql`
 and `joined` put pieces together: their first argument is a constant of the program. mypy refuses a `str` in place of
 `Sql`, and a test of the project refuses other constructors."""
 
@@ -34,7 +34,7 @@ def type_of_manifest(text: str) -> Sql:
 
 
 @dataclass(frozen=True)
-class Dialect:
+class SqlDialect:
     """How a system quotes.
 
     quote    the quote of names
@@ -73,10 +73,10 @@ def _escaped(text: str, escapes: Mapping[str, str]) -> str:
 _BACKSLASHES = {chr(code): f"\\{code:03o}" for code in range(0x20)}
 _BACKSLASHES |= {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
-POSTGRESQL = Dialect('"')  # with `standard_conforming_strings`
-ANSI, MYSQL = Dialect('"', refused=None), Dialect("`", refused=None)  # as messages have statements
-SPARK = Dialect("`", refused=None)  # of schemas of frames
-HIVE = Dialect("`", texts=_BACKSLASHES)  # of statements for Spark and Databricks too
-SNOWFLAKE = Dialect('"', texts=_BACKSLASHES)
+POSTGRESQL = SqlDialect('"')  # with `standard_conforming_strings`
+ANSI, MYSQL = SqlDialect('"', refused=None), SqlDialect("`", refused=None)  # as messages have statements
+SPARK = SqlDialect("`", refused=None)  # of schemas of frames
+HIVE = SqlDialect("`", texts=_BACKSLASHES)  # of statements for Spark and Databricks too
+SNOWFLAKE = SqlDialect('"', texts=_BACKSLASHES)
 # A dot in quotes divides names, as outside of them.
-BIGQUERY = Dialect("`", {**_BACKSLASHES, "`": "\\`", "'": "'"}, _BACKSLASHES, refused="\0.")
+BIGQUERY = SqlDialect("`", {**_BACKSLASHES, "`": "\\`", "'": "'"}, _BACKSLASHES, refused="\0.")

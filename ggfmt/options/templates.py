@@ -43,7 +43,7 @@ COUNTS = {"operationCount": "", "insertCount": "I", "updateCount": "U", "deleteC
 
 
 @dataclass(frozen=True)
-class Value:
+class TemplateValue:
     """The value of a column, if it is `present`; `text` is None for NULL."""
 
     present: bool
@@ -64,7 +64,7 @@ class NameContext:
     table: str = ""
     parts: tuple[str, ...] = ()
     group: str = ""
-    values: Mapping[str, Value] = field(default_factory=dict)
+    values: Mapping[str, TemplateValue] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -111,7 +111,7 @@ class Literal(Piece):
 
 
 @dataclass(frozen=True)
-class TableName(Piece):
+class NamePiece(Piece):
     keyword: str
 
     def show(self, context: NameContext) -> str:
@@ -277,7 +277,7 @@ class Regex(Wrapper):
         return (self.replacement.text,)
 
 
-class Number(Piece):
+class NumberPiece(Piece):
     def show(self, context: NameContext) -> str:
         return NUMBER
 
@@ -320,7 +320,7 @@ class NameTemplate:
 
     @property
     def names_table(self) -> bool:
-        return any(isinstance(piece, TableName | StaticMap) for piece in self.all())
+        return any(isinstance(piece, NamePiece | StaticMap) for piece in self.all())
 
     @property
     def column_values(self) -> tuple[ColumnValue, ...]:
@@ -340,8 +340,8 @@ def _numbered(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
     if isinstance(last, Case):
         return (*pieces[:-1], replace(last, inner=_numbered(last.inner)))
     if isinstance(last, Literal) and (ending := _ENDING.search(last.text)):
-        return (*pieces[:-1], Literal(last.text[: ending.start()]), Number(), Literal(ending[0]))
-    return (*pieces, Number())
+        return (*pieces[:-1], Literal(last.text[: ending.start()]), NumberPiece(), Literal(ending[0]))
+    return (*pieces, NumberPiece())
 
 
 def parse_template(text: str) -> NameTemplate:
@@ -514,7 +514,7 @@ def _timestamp(mask: str) -> Timestamp:
 
 # By keyword: minimum and maximum number of arguments in brackets, and the function that makes the piece.
 _KEYWORDS: dict[str, tuple[int, int, Callable[[str, list[str]], Piece]]] = {
-    **{name: (0, 0, lambda keyword, _: TableName(keyword)) for name in TABLE_NAMES},
+    **{name: (0, 0, lambda keyword, _: NamePiece(keyword)) for name in TABLE_NAMES},
     "groupName": (0, 0, lambda *_: GroupName()),
     "emptyString": (0, 0, lambda *_: Literal("")),
     **{name: (0, 0, lambda keyword, _: Count(keyword)) for name in COUNTS},

@@ -65,7 +65,7 @@ class DefinitionsNeeded(Exception):
     """A sink cannot start with the definitions so far; there may be more in the data."""
 
 
-class Sink(Protocol[J_contra, O_co]):
+class OperationSink(Protocol[J_contra, O_co]):
     def task(self, job: J_contra) -> Callable[[Split, int], O_co]:
         """Return the task of each split, by these definitions. The second argument is the attempt, which is unique.
         DefinitionsNeeded where the job is not settled and definitions are missing."""
@@ -180,7 +180,7 @@ class Scan:
     def run(
         self,
         job: J,
-        sink: Sink[J, O],
+        sink: OperationSink[J, O],
         runner: Runner,
         tracker: ProgressTracker | None = None,
         watch: Stopwatch | None = None,
@@ -234,7 +234,7 @@ class Scan:
     def _read(
         self,
         job: J,
-        sink: Sink[J, O],
+        sink: OperationSink[J, O],
         runner: Runner,
         tracker: ProgressTracker,
         watch: Stopwatch,

@@ -21,7 +21,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.reading import Reader, Remark
 from ggfmt.java.text import visible
 from ggfmt.location import Location
-from ggfmt.options.templates import Value
+from ggfmt.options.templates import TemplateValue
 from ggfmt.reading.splits import ReadJob
 
 _KERNELS = kernels.state if kernels.lack is None else f"{kernels.state}; {kernels.lack.help}"
@@ -130,7 +130,7 @@ class StagedFile:
     last_position: str | None
     preambles: tuple[PlacedPreamble, ...] = ()
     place: FileLocation | None = None
-    partition: tuple[Value, ...] = ()
+    partition: tuple[TemplateValue, ...] = ()
     counts: tuple[tuple[str, int], ...] = ()
     event: str = ""
 

@@ -111,7 +111,7 @@ def _of_topic(
         part = Partition(name, number, start, end, shown[number], start)
         path = spool.path(shown[number], f"{name}-{number}")
         index = path.with_name(f"{path.name}.messages")
-        source = _Values(part, partial(cluster.take, part), kind, inputs.limit, index)
+        source = _PartitionBytes(part, partial(cluster.take, part), kind, inputs.limit, index)
         file = replace(spool.keep(source, shown[number], path), key_schema=source.key_schema)
         mark = replace(marks[number], id=id) if source.last is None else Mark.of(source.last, id)
         text = msgspec.json.encode(mark).decode()
@@ -327,7 +327,7 @@ def is_of_dts(value: bytes) -> bool:
 
 
 @dataclass
-class _Values:
+class _PartitionBytes:
     """The bytes of a partition's file, as they are read: the source of a `Spool`."""
 
     part: Partition

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from ggfmt.commit.names import counted
 from ggfmt.comparison.comparison import Comparison, TableComparison
-from ggfmt.comparison.rows import Example
+from ggfmt.comparison.rows import RowExample
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.java.text import visible
 from ggfmt.render.ci_formats import diagnostics_github
@@ -114,7 +114,7 @@ def _table_dict(table: TableComparison) -> dict[str, Any]:
     }
 
 
-def _example_dict(example: Example) -> dict[str, Any]:
+def _example_dict(example: RowExample) -> dict[str, Any]:
     return {"key": _plain(example.key), "a": _plain(example.a), "b": _plain(example.b)}
 
 
@@ -181,12 +181,12 @@ def _respelled_lines(table: TableComparison) -> Iterator[str]:
         yield f"=  {counted(table.respelled_rows, 'equal row')} with values in two spellings"
 
 
-def _of_column(example: Example) -> str:
+def _of_column(example: RowExample) -> str:
     (of_a,), (of_b,) = (row.values() for row in (example.a or {}, example.b or {}))
     return "  ".join([*(_pair(name, value) for name, value in example.key.items()), f"{_shown(of_a)} | {_shown(of_b)}"])
 
 
-def _line(example: Example) -> str:
+def _line(example: RowExample) -> str:
     parts = [_MARKS[example.kind], *(_pair(name, value) for name, value in example.key.items())]
     if example.a is not None and example.b is not None:
         parts += [

@@ -19,7 +19,7 @@ PAGE_WIDTH = 120
 _INDENT = "  "
 
 
-class _Table(TableElement):
+class _WordTable(TableElement):
     """A table in which no word is cut."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -49,10 +49,10 @@ class _Code(CodeBlock):
             yield shown
 
 
-class Page(Markdown):
+class TerminalPage(Markdown):
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {
         **Markdown.elements,
-        "table_open": _Table,
+        "table_open": _WordTable,
         "fence": _Code,
         "code_block": _Code,
     }

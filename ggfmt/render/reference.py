@@ -56,12 +56,12 @@ def print_page(text: str, stream: TextIO) -> None:
         return
     from rich.console import Console
 
-    from ggfmt.render.pages import PAGE_WIDTH, Page
+    from ggfmt.render.pages import PAGE_WIDTH, TerminalPage
 
     console = Console(file=stream)
     # Lines of code are not cropped: the terminal breaks those that are too long, and they can be copied as wholes.
     # Addresses of links are text: older pagers and terminals show the escapes of a link, or nothing.
-    page = Page(_LINK.sub(_command, text), hyperlinks=False)
+    page = TerminalPage(_LINK.sub(_command, text), hyperlinks=False)
     console.print(page, width=min(console.width, PAGE_WIDTH), crop=False)
 
 

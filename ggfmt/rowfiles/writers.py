@@ -26,7 +26,7 @@ from ggfmt.columnar.pieces import (
     Encoding,
     Piece,
     Repeated,
-    Text,
+    TextPiece,
     escape_json_text,
     join,
     text_buffer,
@@ -216,11 +216,11 @@ class CsvWriter(RowWriter):
 
 
 def _quoted(texts: pa.StringArray) -> Piece:
-    plain = Text(texts, null="")
+    plain = TextPiece(texts, null="")
     quoted = pc.fill_null(pc.match_substring_regex(texts, _TO_BE_QUOTED), False)
     if not quoted.true_count:
         return plain
-    return Conditional(quoted, [Text(texts, Encoding.DOUBLED, "", '"', '"')], [plain])
+    return Conditional(quoted, [TextPiece(texts, Encoding.DOUBLED, "", '"', '"')], [plain])
 
 
 class JsonWriter(RowWriter):

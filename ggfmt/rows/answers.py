@@ -130,7 +130,7 @@ class _Unit:
         kept = self._kept(state) if self._query.keeps else None
         return UnitAnswer(rows, counts, self._listed(), kept, self._free_keys(state))
 
-    def _add_evidence(self, counts: RowCounts, state: _State) -> None:
+    def _add_evidence(self, counts: RowCounts, state: _PointInTime) -> None:
         fold, found = state.fold, state.identities
         replaced = None
         if found is not None:
@@ -142,7 +142,7 @@ class _Unit:
         complete = pc.greater_equal(fold.epochs_in_order, 0 if self._query.complete else 1)
         EvidenceFinder(self._query, [fold.batch], fold.order, fold.starts).add_to(counts, complete, replaced)
 
-    def _free_keys(self, state: _State) -> FreeKeys | None:
+    def _free_keys(self, state: _PointInTime) -> FreeKeys | None:
         if not self._query.finds_free_keys:
             return None
         fold, now = state.fold, self._freed
@@ -151,7 +151,7 @@ class _Unit:
             now = narrow(fold.batch["hash"].take(fold.order.take(gone)), pa.UInt64Array)
         return self._query.free_keys(now, [fold.batch["hash"], fold.batch["old_hash"]])
 
-    def _kept(self, state: _State) -> Selection | None:
+    def _kept(self, state: _PointInTime) -> Selection | None:
         fold = state.fold
         lasting = pc.equal(fold.epochs, state.last_epoch)
         codes = self._codes(fold.batch) if self._followed is not None else None
@@ -165,7 +165,7 @@ class _Unit:
 
     # Rows with a key
 
-    def _state(self, batch: pa.RecordBatch) -> _State:
+    def _state(self, batch: pa.RecordBatch) -> _PointInTime:
         ops = batch["op"]
         truncates = pc.equal(ops, TRUNCATE)
         keyed = pc.or_(truncates, narrow(batch["keyed"], pa.BooleanArray))
@@ -183,7 +183,7 @@ class _Unit:
         else:
             identities = self._identities(batch, epochs, len(cuts), self._followed.halves)
             groups = pa.array(identities.groups, _LONG)
-        return _State(Fold(batch, self._table, epochs, groups, identities), identities, len(cuts), cuts, unkeyed)
+        return _PointInTime(Fold(batch, self._table, epochs, groups, identities), identities, len(cuts), cuts, unkeyed)
 
     def _identities(
         self, batch: pa.RecordBatch, epochs: pa.Int64Array, last_epoch: int, halves_of: pa.Int64Array | None
@@ -215,7 +215,7 @@ class _Unit:
                 found.update(non_null_values(codes.filter(pc.is_in(hashes, value_set=self._query.free))))
         return found
 
-    def _current_states(self, state: _State) -> RowStates:
+    def _current_states(self, state: _PointInTime) -> RowStates:
         """Return the rows at the end, and note the operations of those that are unresolved."""
         fold, query = state.fold, self._query
         wanted = pc.and_(fold.lasts, pc.equal(fold.epochs_in_order, state.last_epoch))
@@ -226,7 +226,7 @@ class _Unit:
         self._list_collided(state, places.filter(states.reasons.is_valid()))
         return states
 
-    def _current(self, state: _State) -> tuple[pa.RecordBatch, RowCounts]:
+    def _current(self, state: _PointInTime) -> tuple[pa.RecordBatch, RowCounts]:
         fold, query = state.fold, self._query
         states = self._current_states(state)
         counts = self._counts(fold, states, query.columns)
@@ -248,7 +248,7 @@ class _Unit:
         counts.states[UNRESOLVED] += 0 if state.overtaken_places is None else len(state.overtaken_places)
         return concatenated(parts, query.schema), counts
 
-    def _with_key(self, state: _State, places: pa.Int64Array) -> pa.Int64Array:
+    def _with_key(self, state: _PointInTime, places: pa.Int64Array) -> pa.Int64Array:
         """Return the places of rows that still have their key, and note the operations of the others."""
         found = state.identities
         if found is None or not found.ended:
@@ -260,7 +260,7 @@ class _Unit:
             self._list(OVERTAKEN, state, state.overtaken_places)
         return _not_ended(state, places)
 
-    def _deleted_places(self, state: _State, places: pa.Int64Array) -> pa.Int64Array:
+    def _deleted_places(self, state: _PointInTime, places: pa.Int64Array) -> pa.Int64Array:
         """Return where rows were deleted at keys that no row has now, the last of each key."""
         if state.identities is None:
             return places
@@ -277,13 +277,13 @@ class _Unit:
             latest.update(dict.fromkeys(both, operation))
         return pa.array(sorted(place for code, (place, operation) in last.items() if latest[code] == operation), _LONG)
 
-    def _list_unresolved(self, state: _State, places: pa.Int64Array, states: RowStates) -> None:
+    def _list_unresolved(self, state: _PointInTime, places: pa.Int64Array, states: RowStates) -> None:
         for reason in counts_by_value(states.reasons.drop_null()):
             self._list(str(reason), state, places.filter(pc.fill_null(pc.equal(states.reasons, reason), False)))
         if len(state.unkeyed):
             self._unresolved.append((NO_KEY, state.unkeyed))
 
-    def _list_collided(self, state: _State, unresolved: pa.Int64Array) -> None:
+    def _list_collided(self, state: _PointInTime, unresolved: pa.Int64Array) -> None:
         found, fold = state.identities, state.fold
         if found is None or not found.collided:
             return
@@ -295,7 +295,7 @@ class _Unit:
                 own = pc.equal(fold.groups.slice(0, operation + 1), row)
                 self._unresolved.append((COLLISION, fold.batch.slice(0, operation + 1).filter(own)))
 
-    def _list(self, reason: str, state: _State, places: pa.Int64Array) -> None:
+    def _list(self, reason: str, state: _PointInTime, places: pa.Int64Array) -> None:
         self._doubted.update(non_null_values(state.fold.groups_at(places)))
         operations = state.fold.operations_of(places)
         if len(operations):
@@ -311,7 +311,7 @@ class _Unit:
         self._unresolved = []
         return concatenated(parts, schema)
 
-    def _history(self, state: _State) -> tuple[pa.RecordBatch, RowCounts]:
+    def _history(self, state: _PointInTime) -> tuple[pa.RecordBatch, RowCounts]:
         fold, query = state.fold, self._query
         places = places_of(pc.invert(fold.is_deleting))
         ends, holding = self._ends(state, places)
@@ -325,7 +325,7 @@ class _Unit:
         counts = self._counts(fold, states, query.columns)
         return self._rows(fold, states, self._state_of(states), marks), counts
 
-    def _ends(self, state: _State, places: pa.Int64Array) -> tuple[dict[str, pa.Array[Any]], pa.BooleanArray]:
+    def _ends(self, state: _PointInTime, places: pa.Int64Array) -> tuple[dict[str, pa.Array[Any]], pa.BooleanArray]:
         """Return the position and the time of the operation that ends each version, and which versions still hold."""
         fold = state.fold
         following = pc.if_else(pc.invert(fold.lasts.take(places)), pc.add(places, 1), _NO_LONG)
@@ -351,7 +351,7 @@ class _Unit:
                 ends[name] = pc.if_else(cut.is_valid(), at_cut, ends[name])
         return ends, holding
 
-    def _changes(self, state: _State, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, RowCounts]:
+    def _changes(self, state: _PointInTime, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, RowCounts]:
         query = self._query
         since = query.query.since
         base = pc.equal(batch["seq"], BASE_SEQ)
@@ -360,7 +360,7 @@ class _Unit:
         keyed = pc.and_(pc.not_equal(batch["op"], TRUNCATE), narrow(batch["keyed"], pa.BooleanArray))
         return NetChanges(query, earlier, self._row_set(state), batch, early, keyed).answer()
 
-    def _row_set(self, state: _State) -> RowSet:
+    def _row_set(self, state: _PointInTime) -> RowSet:
         fold, query = state.fold, self._query
         wanted = pc.and_(fold.lasts, pc.equal(fold.epochs_in_order, state.last_epoch))
         places = _not_ended(state, places_of(pc.and_not(wanted, fold.is_delete)))
@@ -418,7 +418,7 @@ class _Unit:
 
 
 @dataclass
-class _State:
+class _PointInTime:
     """Operations up to a point in time, and the rows that they are of."""
 
     fold: Fold
@@ -429,7 +429,7 @@ class _State:
     overtaken_places: pa.Int64Array | None = None
 
 
-def _not_ended(state: _State, places: pa.Int64Array) -> pa.Int64Array:
+def _not_ended(state: _PointInTime, places: pa.Int64Array) -> pa.Int64Array:
     found = state.identities
     if found is None or not found.ended:
         return places

@@ -23,7 +23,7 @@ from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import UsageError
 from ggfmt.frames.batches import located_batches
 from ggfmt.frames.column_types import TEXT
-from ggfmt.frames.plan import Plan, Request, make_scan, plan_of, table_of
+from ggfmt.frames.plan import ReadPlan, Request, make_scan, plan_of, table_of
 from ggfmt.frames.shapes import ddl, ddl_type, quoted, schema_of_user
 from ggfmt.options.value_types import OnUnfit
 from ggfmt.reading.runner import InProcess, Runner
@@ -62,7 +62,7 @@ _BLOB_DDL = "unit int, blob binary"
 class FramePlan:
     """How the rows of a table are found."""
 
-    plan: Plan
+    plan: ReadPlan
     query: TableQuery
     linked: LinkedKeys | None
     buckets: int  # of keys that nothing connects; the numbers of groups of connected keys follow
@@ -157,7 +157,7 @@ class _StatsSink:
         pass
 
 
-def _plan(request: Request, sink: _StatsSink, runner: Runner) -> tuple[Plan, StagedInput]:
+def _plan(request: Request, sink: _StatsSink, runner: Runner) -> tuple[ReadPlan, StagedInput]:
     keys = () if sink.primary_keys is None else ((str(request.table), tuple(sink.primary_keys)),)
     scan = make_scan(request, keys)
     splits = scan.splits(runner.parallelism)

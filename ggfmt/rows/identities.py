@@ -60,7 +60,7 @@ class _Row:
     replaced: bool = False  # an insert has taken its key
 
 
-class _Values:
+class _ValueCodes:
     """Values of operations as codes, by column. `previous`: by operation the one before it of the same row."""
 
     def __init__(
@@ -177,8 +177,8 @@ class IdentityFinder:
         self._deletes = set(self._halves.values())
 
     @cached_property
-    def _values(self) -> _Values:
-        return _Values(self._batch, self._table, self._previous, self._kept_columns)
+    def _values(self) -> _ValueCodes:
+        return _ValueCodes(self._batch, self._table, self._previous, self._kept_columns)
 
     def find(self, epochs: Iterable[int], last_epoch: int) -> Identities:
         """Return the rows. `epochs`: by operation the number of truncates before it; `last_epoch`: of all."""

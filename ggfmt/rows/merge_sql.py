@@ -10,7 +10,7 @@ from ggfmt.commit.names import safe_name
 from ggfmt.commit.records import CONSOLIDATION_MEMBER, output_to_read, rows_manifest
 from ggfmt.dataclasses import dataclass
 from ggfmt.java.text import visible
-from ggfmt.model.sql import BIGQUERY, HIVE, SNOWFLAKE, Dialect, Sql, UnquotableError, joined, sql, type_of_manifest
+from ggfmt.model.sql import BIGQUERY, HIVE, SNOWFLAKE, Sql, SqlDialect, UnquotableError, joined, sql, type_of_manifest
 from ggfmt.model.table import split_name
 from ggfmt.rows.query import query_error
 
@@ -27,7 +27,7 @@ class _Warehouse:
     column   a column of the rows, by `name`, by the name as a `text`, and by `type`
     """
 
-    dialect: Dialect
+    dialect: SqlDialect
     types: Mapping[str, str]
     numbers: str
     arrays: str | None

@@ -71,7 +71,7 @@ from ggfmt.rows.targets.target import RowTarget, make_target
 from ggfmt.rows.units import (
     BaseTask,
     Bucket,
-    Group,
+    KeyGroup,
     TablePlan,
     UnitResult,
     answer_bucket,
@@ -434,7 +434,7 @@ class _TableWork:
             part = self._linked_parts.pop()
             by_group.setdefault(part.bucket, []).append(part)
         for number, parts in sorted(by_group.items()):
-            yield answer_group, Group(number, parts, self._groups)
+            yield answer_group, KeyGroup(number, parts, self._groups)
 
     def bucket_items(self) -> Iterator[tuple[Task, Any]]:
         touched = self._buckets_of(self.plan.others) if self._aligned else set()
@@ -462,10 +462,10 @@ class _TableWork:
             for number in range(self._groups)
         ]
 
-    def take(self, item: BaseTask | Bucket | Group, result: UnitResult) -> None:
+    def take(self, item: BaseTask | Bucket | KeyGroup, result: UnitResult) -> None:
         if isinstance(item, BaseTask):
             self._base_parts += result.rows
-        elif isinstance(item, Group):
+        elif isinstance(item, KeyGroup):
             self._results += result.rows
             self._count(result)
         elif result.files is None:

@@ -270,7 +270,7 @@ def extract_linked(plan: TablePlan, bucket: Bucket, attempt: int) -> UnitResult:
 
 
 @dataclass(frozen=True)
-class Group:
+class KeyGroup:
     """Operations of connected keys. `parts`: the task takes those in memory away; `buckets`: of the results."""
 
     number: int
@@ -278,7 +278,7 @@ class Group:
     buckets: int
 
 
-def answer_group(plan: TablePlan, group: Group, attempt: int) -> UnitResult:
+def answer_group(plan: TablePlan, group: KeyGroup, attempt: int) -> UnitResult:
     assert plan.linked is not None
     files = plan.files("results", f"{group.number}-{attempt}")
     result = UnitResult()

@@ -393,10 +393,10 @@ class _PreviewPass:
         losing = [handler for handler in self.handlers if handler.notes or handler.lost_characters]
         if losing:
             # Most previews have no warning, and need none of its imports.
-            from ggfmt.sinks.messages.report import HandlerTotals, Totals, warnings
+            from ggfmt.sinks.messages.report import HandlerTotals, RunTotals, warnings
 
             totals = {it.name: HandlerTotals(notes=it.notes, lost_characters=it.lost_characters) for it in losing}
-            yield from warnings(Totals(handlers=totals))
+            yield from warnings(RunTotals(handlers=totals))
 
     def _batch(self, batch: ChangeBatch) -> None:
         source, unusable = batch.table.full_name, None

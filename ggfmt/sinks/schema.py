@@ -40,7 +40,7 @@ DEFAULT_FORMATS = {format.schema_kind: name for name, format in reversed([*FORMA
 
 
 @dataclass(frozen=True)
-class SchemaRequest:
+class SchemaHandler:
     """A handler whose format has such schemas; `location`: the parent directory of its tables."""
 
     settings: HandlerSettings
@@ -91,12 +91,12 @@ def schemas(
     return found
 
 
-def _requests(configuration: Configuration | None, kind: str | None) -> list[SchemaRequest]:
+def _requests(configuration: Configuration | None, kind: str | None) -> list[SchemaHandler]:
     if configuration is None:
         if kind == DDL:
             raise UsageError("GG105", "a Hive table needs a handler", help="give a handler file with `-c`")
         name = DEFAULT_FORMATS[kind or "json"]
-        return [SchemaRequest(HandlerSettings("", name, FORMATS[name].options(), Context()))]
+        return [SchemaHandler(HandlerSettings("", name, FORMATS[name].options(), Context()))]
     requests = []
     for handler in configuration.handlers:
         format = FORMATS[handler.format]
@@ -108,7 +108,7 @@ def _requests(configuration: Configuration | None, kind: str | None) -> list[Sch
         if fits:
             root = handler.handler.root_file_path
             location = None if root is None else _location(root, handler.name)
-            requests.append(SchemaRequest(HandlerSettings.of(handler, configuration.run), location))
+            requests.append(SchemaHandler(HandlerSettings.of(handler, configuration.run), location))
     if not requests:
         formats = ", ".join(f"`{handler.format}`" for handler in configuration.handlers)
         message = f"no format of the handlers has such schemas: {formats}"
@@ -139,7 +139,7 @@ def _replaced(tables: Sequence[TableDef], replacements: Replacements) -> list[Ta
     return replaced
 
 
-def _ddl(request: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Diagnostic:
+def _ddl(request: SchemaHandler, table: TableDef) -> tuple[SchemaFile, ...] | Diagnostic:
     settings, make = request.settings, request.settings.write_support.ddl
     assert make is not None
     if request.location is None:

@@ -146,7 +146,7 @@ NEEDED_BY_SOME = ("lxml", "fastavro")  # needed by some formats only: XML, and A
 
 
 @dataclass(frozen=True)
-class Worker:
+class WorkerFacts:
     """A Python worker: its version, its executable, a digest and the place of its copy of this package, and what it
     lacks. Native kernels and documents are not part of the digest: a worker without them has the same results."""
 
@@ -161,7 +161,7 @@ Examined = tuple[str, str, "str | None", "str | None", tuple[str, ...]]
 
 
 def examiner() -> Callable[[], Examined]:
-    """Return a function that returns the fields of `Worker`; nested for the same reason as in `package_reader`."""
+    """Return a function that returns the fields of `WorkerFacts`; nested for the same reason as in `package_reader`."""
     read, libraries = package_reader(), (*NEEDED, *NEEDED_BY_SOME)
 
     def is_there(requirement: str) -> bool:
@@ -197,21 +197,22 @@ def examiner() -> Callable[[], Examined]:
     return examine
 
 
-def ask_workers(jobs: SparkJobs, parallelism: int) -> list[Worker]:
+def ask_workers(jobs: SparkJobs, parallelism: int) -> list[WorkerFacts]:
     examine = examiner()
     return [
-        Worker(*answer) for answer in jobs.run(lambda item, attempt: examine(), range(min(parallelism, _MAX_ASKED)))
+        WorkerFacts(*answer)
+        for answer in jobs.run(lambda item, attempt: examine(), range(min(parallelism, _MAX_ASKED)))
     ]
 
 
-def prepare_workers(ask: Callable[[str | None], Sequence[Worker]], send: Callable[[], str]) -> str | None:
+def prepare_workers(ask: Callable[[str | None], Sequence[WorkerFacts]], send: Callable[[], str]) -> str | None:
     """Make sure that workers import this package as it is here, and log which Python they run.
 
     `ask` describes some workers, after they have the file of that name. `send` sends a file and returns its name.
     Returns that name, or None if the workers have the package. Raises: Abend GG522 if workers lack something else, or
     import another package even then.
     """
-    own = Worker(*examiner()())
+    own = WorkerFacts(*examiner()())
     workers = ask(None)
     check_workers(workers)
     if all(worker.content == own.content for worker in workers):
@@ -224,7 +225,7 @@ def prepare_workers(ask: Callable[[str | None], Sequence[Worker]], send: Callabl
     return archive
 
 
-def check_workers(workers: Sequence[Worker]) -> None:
+def check_workers(workers: Sequence[WorkerFacts]) -> None:
     """Log which Python the workers run. Raises: Abend GG522 if it lacks what all runs need."""
     pythons = ", ".join(sorted({f"{worker.version} (`{worker.python}`)" for worker in workers}))
     missing = {name for worker in workers for name in worker.lacks}

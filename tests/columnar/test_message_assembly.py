@@ -25,7 +25,7 @@ from ggfmt.columnar.pieces import (
     Equals,
     Piece,
     Repeated,
-    Text,
+    TextPiece,
     join,
     join_binary,
 )
@@ -66,10 +66,10 @@ def pieces(draw: st.DrawFn, rows: int, depth: int = 3, in_members: bool = False)
     around = [draw(st.sampled_from(["", '"', "<é>"])) for _ in range(2)]
     if kind == "texts":
         values = draw(arrays(rows, st.one_of(st.none(), VALUES), pa.string()))
-        return Text(values, draw(st.sampled_from(OF_TEXTS)), draw(texts), *around)
+        return TextPiece(values, draw(st.sampled_from(OF_TEXTS)), draw(texts), *around)
     if kind == "numbers":
         values = draw(arrays(rows, st.one_of(st.none(), INT64), pa.int64()))
-        return Text(values, draw(st.sampled_from(OF_NUMBERS)), draw(texts), *around)
+        return TextPiece(values, draw(st.sampled_from(OF_NUMBERS)), draw(texts), *around)
     if kind == "either":
         where: pa.BooleanArray | Equals = narrow(draw(arrays(rows, st.booleans(), pa.bool_())), pa.BooleanArray)
         if draw(st.booleans()):
@@ -85,7 +85,11 @@ def pieces(draw: st.DrawFn, rows: int, depth: int = 3, in_members: bool = False)
     own, others = draw(st.lists(_maps, min_size=rows, max_size=rows)), draw(st.lists(_maps, max_size=2))
     maps = as_string_maps(sliced(own, _MAP, others))
     length = len(maps.keys)
-    items = [Text(maps.keys, Encoding.JSON, lead='"', tail='"'), "=", Text(maps.items, draw(st.sampled_from(OF_TEXTS)))]
+    items = [
+        TextPiece(maps.keys, Encoding.JSON, lead='"', tail='"'),
+        "=",
+        TextPiece(maps.items, draw(st.sampled_from(OF_TEXTS))),
+    ]
     return Repeated(maps, [*items, draw(pieces(length, 0))], draw(texts))
 
 
@@ -120,7 +124,7 @@ def test_columns_of_avro_are_the_same(data: st.DataObject, rows: int, flagged: b
     image = Image(tuple(columns), data.draw(st.one_of(st.none(), arrays(rows, st.booleans(), pa.bool_()))))
 
     def encoded() -> tuple[list[bytes], list[tuple[int, int]]]:
-        encoder = avro.Columns(kinds, flagged)
+        encoder = avro.ImageEncoder(kinds, flagged)
         parts, bad = encoder.required(image, rows) if required else encoder.optional(image, rows)
         return [] if bad else non_null_values(join_binary(parts, rows)), sorted(bad)
 
@@ -171,14 +175,14 @@ def test_texts_of_any_length_are_escaped_to_the_end() -> None:
     for special in ('"', "\\", "\x01", "]]>", "\r", "&", "é"):
         values = ["a" * before + special + "b" * behind for before in range(34) for behind in (0, 1, 15, 16, 17)]
         for encoding in OF_TEXTS:
-            one, other = both_ways(join, [Text(pa.array(values), encoding)])
+            one, other = both_ways(join, [TextPiece(pa.array(values), encoding)])
             assert one.equals(other), encoding
 
 
 def test_a_value_of_many_bytes_is_escaped_whole() -> None:
     values = pa.array(['"' * 100_000, "]]>" * 40_000, "\r" * 50_000 + "]]"])
     for encoding in OF_TEXTS:
-        one, other = both_ways(join, [Text(values, encoding)])
+        one, other = both_ways(join, [TextPiece(values, encoding)])
         assert one.equals(other), encoding
 
 
@@ -192,7 +196,7 @@ def test_a_value_of_many_bytes_is_escaped_whole() -> None:
         ([COMMA, pa.array(["a"])], ValueError, "a comma without members"),
         ([1.5], AttributeError, "__arrow_c_array__"),
         ([Conditional(pa.array([None], pa.bool_()), ["a"])], AssertionError, "a piece is null"),
-        ([Text(pa.array(["a"]), 99)], ValueError, "an unknown encoding"),  # type: ignore[arg-type]
+        ([TextPiece(pa.array(["a"]), 99)], ValueError, "an unknown encoding"),  # type: ignore[arg-type]
         ([Repeated(token_maps([{"a": "b"}]), [pa.array([], pa.string())])], ValueError, "other items"),
     ],
 )
@@ -205,12 +209,17 @@ def test_pieces_that_do_not_belong_together_are_told(wrong: list[Piece], error: 
     ("wrong", "rows", "error", "reason"),
     [
         ([pa.array(["a"]), pa.array(["a", "b"])], None, ValueError, "1 rows among others of 2"),
-        ([Conditional(pa.array([True]), ["a"]), Text(pa.array(["a", "b"]))], None, ValueError, "1 rows among others"),
+        (
+            [Conditional(pa.array([True]), ["a"]), TextPiece(pa.array(["a", "b"]))],
+            None,
+            ValueError,
+            "1 rows among others",
+        ),
         ([pa.array(["a"]), "b"], 2, ValueError, "1 rows among others of 2"),
         (["a"], None, AssertionError, "needs a number of rows"),
         ([pa.array([1]), "a"], None, TypeError, "int"),
         ([pa.array(["a", None]), "b"], None, AssertionError, "a piece is null"),
-        ([Text(pa.array([None], pa.string())), "b"], None, AssertionError, "a piece is null"),
+        ([TextPiece(pa.array([None], pa.string())), "b"], None, AssertionError, "a piece is null"),
         ([Conditional(pa.array([None], pa.bool_()), ["a"])], None, AssertionError, "a piece is null"),
         ([Repeated(token_maps([{"a": "b"}]), [pa.array([], pa.string())])], None, ValueError, "other items"),
     ],
@@ -229,9 +238,9 @@ def test_messages_too_large_for_an_array_are_told_before_they_are_made() -> None
 
 
 def test_a_null_that_no_row_shows_does_no_harm() -> None:
-    nulls = Text(pa.array(["a", None]))
+    nulls = TextPiece(pa.array(["a", None]))
     lists: Any = pa.array([[("k", "a")], None], pa.map_(pa.string(), pa.string()))
-    for piece in (nulls, Repeated(lists, [Text(lists.items)])):
+    for piece in (nulls, Repeated(lists, [TextPiece(lists.items)])):
         made = both_ways(join, [Conditional(pa.array([True, False]), [piece, "."], ["-"])])
         assert [one.to_pylist() for one in made] == [["a.", "-"]] * 2
         with patch.object(kernels, "native", None), pytest.raises(AssertionError, match="a piece is null"):

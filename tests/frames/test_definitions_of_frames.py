@@ -19,7 +19,7 @@ import ggfmt
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.frames.batches import record_batches
-from ggfmt.frames.plan import Plan
+from ggfmt.frames.plan import ReadPlan
 from ggfmt.frames.shapes import GENERIC, definitions_in, schema_of_user, to_spark
 from ggfmt.model.table import TableDef
 
@@ -32,7 +32,7 @@ def data(out: Path) -> dict[str, str]:
     return {name: digest for name, digest in snapshot(out).items() if not name.startswith("_ggfmt")}
 
 
-def as_table(plan: Plan) -> pa.Table:
+def as_table(plan: ReadPlan) -> pa.Table:
     batches = [batch for split in plan.splits for batch in record_batches(plan.job, split, plan.wanted)]
     return pa.Table.from_batches(batches, plan.wanted.schema)
 

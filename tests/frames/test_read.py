@@ -24,7 +24,7 @@ from ggfmt.columnar.typed import typed_values
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.frames.batches import FrameProjection
-from ggfmt.frames.plan import Plan, narrow_projection, parse_request, schema_from_spark
+from ggfmt.frames.plan import ReadPlan, narrow_projection, parse_request, schema_from_spark
 from ggfmt.frames.shapes import GENERIC, ddl, from_spark, typed
 from ggfmt.frames.source import FrameReader, sign_plan
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
@@ -111,7 +111,7 @@ class _Several(DataSourceReader):
             yield from self._readers[number].read(part)
 
 
-def source_of(plans: list[Plan]) -> type[DataSource]:
+def source_of(plans: list[ReadPlan]) -> type[DataSource]:
     class Several(DataSource):
         @classmethod
         def name(cls) -> str:

@@ -18,7 +18,7 @@ from scanners import operations_taken, with_kernels, without_kernels
 from ggfmt import kernels
 from ggfmt.columnar.images import differ
 from ggfmt.columnar.pieces import KINDS as KINDS_OF_PIECES
-from ggfmt.columnar.pieces import Conditional, Encoding, Repeated, Text, join, join_binary
+from ggfmt.columnar.pieces import Conditional, Encoding, Repeated, TextPiece, join, join_binary
 from ggfmt.columnar.strings import TextPattern, all_match, count_texts
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import WriterSettings
@@ -125,7 +125,7 @@ def test_texts_of_a_type_that_the_kernel_does_not_take(kind: pa.DataType) -> Non
     if kind != pa.string_view():  # which Arrow 18 compares and casts by no function
         assert differ(texts, texts).to_pylist() == [False, False, False]
         assert count_texts(texts.cast(pa.string()), ("a",), ("7",)) == (1, 1)
-        assert join([Text(texts.cast(pa.string()), null="-"), "."]).to_pylist() == ["7.", "-.", "a."]
+        assert join([TextPiece(texts.cast(pa.string()), null="-"), "."]).to_pylist() == ["7.", "-.", "a."]
 
 
 def test_values_in_avro_that_the_kernel_refuses() -> None:
@@ -133,13 +133,13 @@ def test_values_in_avro_that_the_kernel_refuses() -> None:
     longs = pa.array([0, -1, 1 << 62, None])
     maps: Any = pa.array([[("a", "b")], [], [("c", ""), ("d", "é")], [("x", "y")]], pa.map_(pa.string(), pa.string()))
     pieces = [
-        Text(longs, Encoding.VARINT, b"-"),
-        Text(pa.array(["1", "-12", "999999999999999999", None]), Encoding.LONG, b"\0", b"\2"),
-        Text(pa.array(["0.1", "-12.5", "16777.21", None]), Encoding.FLOAT, b"\0"),
-        Text(pa.array(["0.1", "-12.5", "123456789.012345", None]), Encoding.DOUBLE, b"\0"),
-        Text(pa.array(["true", "false", "true", None]), Encoding.BOOLEAN, b"\0"),
-        Text(pa.array(["", "é", "x" * 200, None]), Encoding.SIZED, b"\0"),
-        Repeated(maps, [Text(maps.keys, Encoding.SIZED), Text(maps.items, Encoding.SIZED)], counted=True),
+        TextPiece(longs, Encoding.VARINT, b"-"),
+        TextPiece(pa.array(["1", "-12", "999999999999999999", None]), Encoding.LONG, b"\0", b"\2"),
+        TextPiece(pa.array(["0.1", "-12.5", "16777.21", None]), Encoding.FLOAT, b"\0"),
+        TextPiece(pa.array(["0.1", "-12.5", "123456789.012345", None]), Encoding.DOUBLE, b"\0"),
+        TextPiece(pa.array(["true", "false", "true", None]), Encoding.BOOLEAN, b"\0"),
+        TextPiece(pa.array(["", "é", "x" * 200, None]), Encoding.SIZED, b"\0"),
+        Repeated(maps, [TextPiece(maps.keys, Encoding.SIZED), TextPiece(maps.items, Encoding.SIZED)], counted=True),
     ]
     expected = join_binary(pieces).to_pylist()
     with with_kernels({"join": refuses(NotImplementedError)}):

@@ -31,7 +31,7 @@ from ggfmt.spark.target import SparkSettings, SubmittedSpark, attempts, detect_s
 from ggfmt.spark.workers import (
     NEEDED,
     NEEDED_BY_SOME,
-    Worker,
+    WorkerFacts,
     examiner,
     pack_task,
     pickle_by_value,
@@ -501,18 +501,18 @@ def test_a_package_in_a_zip_file_is_sent_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def own() -> Worker:
-    return Worker(*examiner()())
+def own() -> WorkerFacts:
+    return WorkerFacts(*examiner()())
 
 
-def test_workers_that_have_the_package_are_sent_nothing(own: Worker) -> None:
+def test_workers_that_have_the_package_are_sent_nothing(own: WorkerFacts) -> None:
     assert prepare_workers(lambda archive: [own], pytest.fail) is None
 
 
-def test_workers_that_have_another_package_are_sent_this_one(own: Worker) -> None:
+def test_workers_that_have_another_package_are_sent_this_one(own: WorkerFacts) -> None:
     asked = []
 
-    def ask(archive: str | None) -> list[Worker]:
+    def ask(archive: str | None) -> list[WorkerFacts]:
         asked.append(archive)
         return [own, own if archive else replace(own, content=None)]
 
@@ -521,12 +521,12 @@ def test_workers_that_have_another_package_are_sent_this_one(own: Worker) -> Non
 
 
 @pytest.mark.example("GG522")
-def test_workers_that_go_on_with_another_package(own: Worker) -> None:
+def test_workers_that_go_on_with_another_package(own: WorkerFacts) -> None:
     with pytest.raises(Abend, match=r"GG522.*from `/old`"):
         prepare_workers(lambda archive: [replace(own, content="x", origin="/old")], lambda: "a.zip")
 
 
-def test_workers_that_lack_something(own: Worker, caplog: pytest.LogCaptureFixture) -> None:
+def test_workers_that_lack_something(own: WorkerFacts, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO", "ggfmt"):
         prepare_workers(lambda archive: [replace(own, lacks=("fastavro",))], pytest.fail)
     (told,) = caplog.messages

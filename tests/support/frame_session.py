@@ -12,7 +12,7 @@ from round_trips import TABLES
 
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.frames.batches import record_batches
-from ggfmt.frames.plan import Plan, Request, projection_for
+from ggfmt.frames.plan import ReadPlan, Request, projection_for
 from ggfmt.model.table import TableDef
 from ggfmt.reading.runner import InProcess
 from ggfmt.reading.scan import Scan, ScanRequest
@@ -45,15 +45,15 @@ def planned(
     definitions: dict[str, TableDef] = TABLES,
     split_size: int | None = None,
     **asked: object,
-) -> Plan:
+) -> ReadPlan:
     """The plan of a frame whose reader has arguments that options cannot express."""
     scan_request = ScanRequest([str(inputs)], input_format, told, definitions, split_size)
     scan = Scan(scan_request, scan_request.list())
     job, splits = scan.discover(InProcess())
-    return Plan(job, tuple(splits.all), projection_for(Request((str(inputs),), **asked), job))  # type: ignore[arg-type]
+    return ReadPlan(job, tuple(splits.all), projection_for(Request((str(inputs),), **asked), job))  # type: ignore[arg-type]
 
 
-def rows(plan: Plan) -> list[dict[str, Any]]:
+def rows(plan: ReadPlan) -> list[dict[str, Any]]:
     """The rows of a frame, read in this process, in the order of `seq`."""
     batches = [batch for split in plan.splits for batch in record_batches(plan.job, split, plan.wanted)]
     found: list[dict[str, Any]] = pa.Table.from_batches(batches, plan.wanted.schema).to_pylist(maps_as_pydicts="strict")

@@ -20,7 +20,7 @@ from ggfmt.columnar.pieces import (
     Equals,
     Piece,
     Repeated,
-    Text,
+    TextPiece,
     join,
     join_binary,
 )
@@ -84,7 +84,7 @@ class Random:
             return self.array(rows, pa.string(), False)
         if kind == 2:
             array = self.array(rows, pa.int64(), True)
-            return Text(array, self.draw.choice(_NUMBERS), self.text(), self.text(), self.text())
+            return TextPiece(array, self.draw.choice(_NUMBERS), self.text(), self.text(), self.text())
         if kind == 3:
             return self._encoded(self.array(rows, pa.string(), True))
         if kind == 4:
@@ -96,8 +96,8 @@ class Random:
         where: pa.BooleanArray | Equals = self.mask(rows) if kind == 6 else Equals(self.texts(rows, True), "")
         return Conditional(where, self.pieces(rows, depth - 1), self.pieces(rows, depth - 1))
 
-    def _encoded(self, array: pa.Array[Any]) -> Text:
-        return Text(array, self.draw.choice(_TEXTS), self.text(), self.text(), self.text())
+    def _encoded(self, array: pa.Array[Any]) -> TextPiece:
+        return TextPiece(array, self.draw.choice(_TEXTS), self.text(), self.text(), self.text())
 
     def pieces(self, rows: int, depth: int) -> list[Piece]:
         return [self.piece(rows, depth) for _ in range(self.draw.randrange(4))]
@@ -118,7 +118,7 @@ def everything(seed: int) -> list[object]:
     texts = made.texts(rows, True)
     mask = unsupported_characters(texts)
     kinds = [made.draw.choice(sorted(avro.ENCODERS)) for _ in range(made.draw.randrange(4))]
-    pieces, bad = avro.Columns(kinds, made.draw.random() < 0.5).required(made.image(rows, len(kinds)), rows)
+    pieces, bad = avro.ImageEncoder(kinds, made.draw.random() < 0.5).required(made.image(rows, len(kinds)), rows)
     return [
         join(made.pieces(rows, 3), rows).to_pylist(),
         sorted(bad) or join_binary(pieces, rows).to_pylist(),

@@ -61,7 +61,7 @@ def check_mark(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
             yield Diagnostic(MARK, message, entry.key_span, "save the file without it, or start it with a comment")
 
 
-class Part(NamedTuple):
+class TextPart(NamedTuple):
     """The key or a part of the value in a natural line, which is `source`."""
 
     is_key: bool
@@ -75,16 +75,16 @@ class Part(NamedTuple):
         return Span(entry.file, self.line, start + 1, end - start, self.source)
 
 
-def value_parts(entry: Entry, key: str) -> Iterator[Part]:
+def value_parts(entry: Entry, key: str) -> Iterator[TextPart]:
     """Yield the lines of the value without a comment; nothing of a secret."""
     if entry.secret:
         return
     start, end = entry.value_column - 1, len(entry.source)
     comment = None if entry.continued else comment_at(entry, entry.source[start:], key)
-    yield Part(False, entry.line, entry.source, start, end if comment is None else start + comment)
+    yield TextPart(False, entry.line, entry.source, start, end if comment is None else start + comment)
     for number, line in enumerate(entry.continued, entry.line + 1):
         if not line.lstrip().startswith("#"):
-            yield Part(False, number, line, 0, len(line))
+            yield TextPart(False, number, line, 0, len(line))
 
 
 def check_characters(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
@@ -97,7 +97,7 @@ def check_characters(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
             continue
         start, end = entry.column - 1, entry.column - 1 + entry.key_length
         match = _KEY.match(entry.source, start, end)
-        part = Part(True, entry.line, entry.source, start, match.end() if match else end)
+        part = TextPart(True, entry.line, entry.source, start, match.end() if match else end)
         key = part.source[part.start : part.end].translate(_ALIKE).strip(" =:")
         if not GOLDENGATE_KEY.match(key):
             continue
@@ -143,7 +143,7 @@ def _kind(name: str) -> ValueType[Any] | None:
     return next((kind for kind in kinds if not isinstance(kind, Unknown)), None)
 
 
-def _look_alike(entry: Entry, key: str, part: Part, match: re.Match[str]) -> Diagnostic:
+def _look_alike(entry: Entry, key: str, part: TextPart, match: re.Match[str]) -> Diagnostic:
     import unicodedata  # few files have such characters
 
     character, fix = match[0][0], match[0].translate(_ALIKE)
@@ -155,7 +155,7 @@ def _look_alike(entry: Entry, key: str, part: Part, match: re.Match[str]) -> Dia
     return Diagnostic("GG147", message, part.span(entry, *match.span()), help, fix)
 
 
-def _misread(entry: Entry, part: Part, match: re.Match[str], is_text: bool) -> Diagnostic:
+def _misread(entry: Entry, part: TextPart, match: re.Match[str], is_text: bool) -> Diagnostic:
     wide = match[0]
     read = wide.encode().decode("iso-8859-1")
     shown = f"`{wide[:_MAX_SHOWN]}` as the {len(read)} characters `{visible(read[:_MAX_SHOWN])}`"
@@ -205,7 +205,7 @@ def check_backslashes(entries: Iterable[Entry], findings: Iterable[Diagnostic]) 
         if (entry.file, entry.line) in named:
             continue
         start = entry.column - 1
-        parts = [Part(True, entry.line, entry.source, start, start + entry.key_length)]
+        parts = [TextPart(True, entry.line, entry.source, start, start + entry.key_length)]
         parts += value_parts(entry, entry.key)
         yield from (finding for part in parts if (finding := _lost(entry, part)) is not None)
         if entry.secret and any(_is_lost(match[1]) for match in _ESCAPE.finditer(entry.raw)):
@@ -217,7 +217,7 @@ def _is_lost(character: str) -> bool:
     return character.isalnum() and character not in _ESCAPED
 
 
-def _lost(entry: Entry, part: Part) -> Diagnostic | None:
+def _lost(entry: Entry, part: TextPart) -> Diagnostic | None:
     text = part.source[part.start : part.end]
     host = None if part.is_key or _REGEX_KEY.fullmatch(entry.key) else _HOST.match(text)
     is_path = not part.is_key and (host or _WINDOWS.search(text) or _PATH_KEY.fullmatch(entry.key))

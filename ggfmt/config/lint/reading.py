@@ -189,7 +189,7 @@ def check_prose(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
 
 
 @dataclass(frozen=True)
-class Template:
+class FileTemplate:
     """A file that another program fills in: its finding, and the lines that cannot be checked.
 
     `whole`: no line can be checked, because handlers or formats are filled in too, or statements choose lines.
@@ -217,7 +217,7 @@ def check_broken_values(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
             yield Diagnostic("GG101", f"`{entry.key}` is an option of the JVM, not a key", entry.key_span, help)
 
 
-def find_template(entries: Sequence[Entry]) -> Template | None:
+def find_template(entries: Sequence[Entry]) -> FileTemplate | None:
     """Return what is filled in before GoldenGate reads the file; None if nothing is."""
     places = [(entry, place) for entry in entries if (place := _place(entry)) is not None]
     if not places:
@@ -232,7 +232,7 @@ def find_template(entries: Sequence[Entry]) -> Template | None:
     if _LINE.match(entry.key):
         left += "; if it belongs to the line above, put a `\\` at the end of that"
     span = entry.span_of(text.strip("`"), entry.key_span)
-    return Template(Diagnostic(_FILLED_IN, message, span, left), frozenset(n for r in numbers for n in r), whole)
+    return FileTemplate(Diagnostic(_FILLED_IN, message, span, left), frozenset(n for r in numbers for n in r), whole)
 
 
 def _place(entry: Entry) -> tuple[str, bool] | None:
@@ -400,7 +400,7 @@ class ConfigurationParser:
     def reported(
         self,
         errors_too: bool = False,
-        template: Template | None = None,
+        template: FileTemplate | None = None,
         is_enabled: Callable[[str], bool] = lambda code: True,
     ) -> tuple[Diagnostic, ...]:
         """Return the findings in order, without those that comments ignore; errors only with `errors_too`.

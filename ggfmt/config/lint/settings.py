@@ -24,7 +24,7 @@ _TABLE = lazy_regex(rb"^[ \t]*\[[ \t]*tool[ \t]*\.[ \t]*\"?ggfmt\"?[ \t]*[\].]",
 
 
 @dataclass(frozen=True)
-class Choice:
+class ReportedFindings:
     """The findings to report, according to one place; None for a setting that the place does not have."""
 
     select: tuple[str, ...] | None = None
@@ -33,8 +33,8 @@ class Choice:
     by_file: tuple[FileIgnores, ...] = ()
     machine: bool | None = None
 
-    def under(self, other: Choice) -> Choice:
-        return Choice(
+    def under(self, other: ReportedFindings) -> ReportedFindings:
+        return ReportedFindings(
             self.select if other.select is None else other.select,
             self.ignore if other.ignore is None else other.ignore,
             (*self.extend_ignore, *other.extend_ignore),
@@ -53,23 +53,23 @@ class Choice:
 class Settings:
     """The settings of files; each directory is read once. `isolated`: only those of the command line."""
 
-    def __init__(self, command_line: Choice, isolated: bool = False) -> None:
+    def __init__(self, command_line: ReportedFindings, isolated: bool = False) -> None:
         self._command_line = command_line
         self._isolated = isolated
-        self._found: dict[str, Choice] = {}
+        self._found: dict[str, ReportedFindings] = {}
 
     def rules(self, path: str) -> Rules:
         """Return the rules for a file. Raises: UsageError with every GG133 of its settings."""
         directory = os.path.dirname(os.path.abspath(path))
-        found = Choice() if self._isolated else self._above(directory)
+        found = ReportedFindings() if self._isolated else self._above(directory)
         return found.under(self._command_line).rules(path)
 
-    def _above(self, directory: str) -> Choice:
+    def _above(self, directory: str) -> ReportedFindings:
         if directory not in self._found:
             found = _read(directory)
             parent = os.path.dirname(directory)
             if found is None:
-                found = Choice() if parent == directory else self._above(parent)
+                found = ReportedFindings() if parent == directory else self._above(parent)
             self._found[directory] = found
         return self._found[directory]
 
@@ -79,7 +79,7 @@ def command_line(
     ignore: Sequence[str] | None,
     extend_ignore: Sequence[str] | None,
     machine: bool | None,
-) -> Choice:
+) -> ReportedFindings:
     """Return the choice of a command line. Raises: UsageError with a GG133 for each invalid code."""
     problems: list[Diagnostic] = []
     codes: list[tuple[str, ...] | None] = []
@@ -94,10 +94,10 @@ def command_line(
                 problems.append(Diagnostic("GG133", f"`{option}` names `{code}`, which is not a code", Span(), help))
     if problems:
         raise UsageError.of(*problems)
-    return Choice(codes[0], codes[1], codes[2] or (), (), machine)
+    return ReportedFindings(codes[0], codes[1], codes[2] or (), (), machine)
 
 
-def _read(directory: str) -> Choice | None:
+def _read(directory: str) -> ReportedFindings | None:
     for name in (FILE_NAME, _SHARED_FILE):
         path = os.path.join(directory, name)
         if not os.path.isfile(path):
@@ -123,7 +123,7 @@ class _SettingsParser:
         self.text = text
         self.problems: list[Diagnostic] = []
 
-    def choice(self, shared: bool) -> Choice | None:
+    def choice(self, shared: bool) -> ReportedFindings | None:
         """Return the settings; None if the file has those of runs alone. `shared`: in a table of `pyproject.toml`."""
         table: Any = parse_toml(self.text, self.path, "GG133")
         for name in ("tool", "ggfmt") if shared else ():
@@ -148,7 +148,7 @@ class _SettingsParser:
                 values["by_file" if name == "per-file-ignores" else name.replace("-", "_")] = read(name, value)
         if self.problems:
             raise UsageError.of(*self.problems)
-        return Choice(**values)
+        return ReportedFindings(**values)
 
     def _codes(self, name: str, value: Any) -> tuple[str, ...]:
         if not isinstance(value, list) or not all(isinstance(code, str) for code in value):

@@ -225,7 +225,7 @@ def _plain(body: str, layout: CsvLayout) -> str:
     return body.replace(layout.quote * 2, layout.quote)
 
 
-class Row(NamedTuple):
+class CsvRow(NamedTuple):
     file: str
     layout: CsvLayout
     text: str
@@ -267,16 +267,16 @@ class ArcionCsv(ArcionDialect):
     def spans(chunk: Chunk) -> Sequence[tuple[int, int]]:
         return chunk.spans or ()
 
-    def decoded(self, chunk: Chunk) -> Iterator[Row | Diagnostic]:
+    def decoded(self, chunk: Chunk) -> Iterator[CsvRow | Diagnostic]:
         assert isinstance(chunk.layout, CsvLayout)
         for start, end in self.spans(chunk):
             record = chunk.data[start:end]
             try:
-                yield Row(chunk.file, chunk.layout, record.decode())
+                yield CsvRow(chunk.file, chunk.layout, record.decode())
             except UnicodeDecodeError:
                 yield invalid_utf8(record)
 
-    def changes(self, record: Row) -> Meaning:
+    def changes(self, record: CsvRow) -> Meaning:
         if (problem := record.layout.problem) is not None:
             raise RecordError(problem.code, problem.message, problem.help)
         table, names = self.described_by(record.file, record.layout)
@@ -308,10 +308,10 @@ class ArcionCsv(ArcionDialect):
     def first_grammar(self) -> roles.Grammar:
         return self.make_grammar(self.record, (CURSOR_IN_TEXT, COUNTS_IN_TEXT), ())
 
-    def grammar(self, record: Row) -> roles.Grammar:
+    def grammar(self, record: CsvRow) -> roles.Grammar:
         return self.first_grammar()
 
-    def states(self, record: Row, table: TableDef) -> bytes | None:
+    def states(self, record: CsvRow, table: TableDef) -> bytes | None:
         if self.options.mode == SNAPSHOT:
             return None
         return bytes(self._states.get(name, NOT_NAMED) for name in table.column_names)
@@ -363,7 +363,7 @@ class ArcionCsv(ArcionDialect):
             table = self._tables[file] = self._table(file)
         return table, layout.names or keys_of(table, self.options.columns) or None
 
-    def _values(self, record: Row, table: str) -> list[Text | None]:
+    def _values(self, record: CsvRow, table: str) -> list[Text | None]:
         fields = fields_of(record.text, record.layout, self.options.null_literal)
         if fields is None:
             help = "correct the file, or `quote` and `escape` with `--input-option`"

@@ -30,16 +30,16 @@ _members = msgspec.json.Decoder(dict[str, Raw]).decode
 _field = msgspec.json.Decoder(PayloadField).decode
 
 
-class Property(msgspec.Struct, gc=False):
+class CdlProperty(msgspec.Struct, gc=False):
     name: str | None = None
     value: Raw = ABSENT
 
 
 class Transaction(msgspec.Struct, gc=False):
-    properties: Annotated[list[Property] | None, roles.token_list("lsn", 0)] = None
+    properties: Annotated[list[CdlProperty] | None, roles.token_list("lsn", 0)] = None
 
 
-class Origin(msgspec.Struct, gc=False):
+class CdlSource(msgspec.Struct, gc=False):
     """`source` of version 2.0."""
 
     db: Annotated[str | None, roles.name()] = None
@@ -69,7 +69,7 @@ class Payload(msgspec.Struct, gc=False):
     OPERATION: Annotated[str | None, roles.op(_OPS[_V1], when=_V1), roles.skip()] = None
     transaction: Annotated[Transaction | None, roles.enter(required=False, when=_V1), roles.skip(roles.NULL)] = None
     data: Annotated[Raw, roles.after(when=_V1), roles.skip()] = ABSENT
-    source: Annotated[Origin | None, roles.enter(when=_V2), roles.skip(roles.NULL)] = None
+    source: Annotated[CdlSource | None, roles.enter(when=_V2), roles.skip(roles.NULL)] = None
     op: Annotated[str | None, roles.op(_OPS[_V2], when=_V2), roles.skip()] = None
     after: Annotated[Raw, roles.after(when=_V2), roles.skip()] = ABSENT
 
@@ -134,7 +134,7 @@ class Cdl(DeclaredDialect):
 
     def table(self, record: CdlRecord) -> str:
         payload = record.payload or Payload()
-        origin = payload.source or Origin()
+        origin = payload.source or CdlSource()
         database = self.options.database_name
         parts = (origin.db or database, origin.schema, origin.table)
         if payload.message_version == _V1:

@@ -7,11 +7,11 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.columnar.json_text import JsonValues, json_strings
-from ggfmt.columnar.pieces import CONNECT_ESCAPES, Encoding, Text, escape_json_text
+from ggfmt.columnar.pieces import CONNECT_ESCAPES, Encoding, TextPiece, escape_json_text
 from ggfmt.formats.json.values import compact_json
 
 
-def connect_strings(values: pa.StringArray) -> Text:
+def connect_strings(values: pa.StringArray) -> TextPiece:
     return json_strings(values, Encoding.CONNECT)
 
 

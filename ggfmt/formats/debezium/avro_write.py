@@ -24,7 +24,7 @@ from ggfmt.formats.api.losses import MISSING_AS_NULL
 from ggfmt.formats.api.writing import RowErrors, floating
 from ggfmt.formats.connect.avro_write import FramedFormatter, base64_bytes, by_value, encoder_of, framed_output
 from ggfmt.formats.debezium import OWN, DebeziumAvroOptions
-from ggfmt.formats.debezium.encode import Encoding
+from ggfmt.formats.debezium.encode import ColumnEncoding
 from ggfmt.formats.debezium.envelope import EventColumns, TokenColumns
 from ggfmt.formats.debezium.write import DebeziumFormatter
 from ggfmt.formats.records.formatter import missing_from
@@ -37,7 +37,7 @@ _READ = 4  # the index of `r`
 _MAX_MICROS = ((1 << 63) - 1) // 1000  # maximum number of microseconds that fit as nanoseconds into 64 bits
 
 
-def _encoder(kind: Kind, encoding: Encoding) -> avro.AvroEncoder:
+def _encoder(kind: Kind, encoding: ColumnEncoding) -> avro.AvroEncoder:
     if encoding.schema["type"] == "bytes" and kind is Kind.BINARY:
         return by_value(base64_bytes)
     return encoder_of(encoding.schema["type"], encoding.values, encoding.as_it_is)
@@ -47,7 +47,7 @@ class DebeziumAvroFormatter(FramedFormatter, DebeziumFormatter):
     def __init__(self, table: TableDef, options: DebeziumAvroOptions, context: Context, clock: Clock) -> None:
         super().__init__(table, options.as_in_json(), context, clock)
         kinds = [column.type.kind for column in table.columns]
-        self._columns = avro.Columns(list(map(_encoder, kinds, self.encodings)), flagged=False)
+        self._columns = avro.ImageEncoder(list(map(_encoder, kinds, self.encodings)), flagged=False)
         self.floats = floating(encoding.schema["type"] for encoding in self.encodings)
         self.use(options, json.loads(self.envelope.schema_text))
 

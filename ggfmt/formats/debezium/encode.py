@@ -13,7 +13,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar import json_text
-from ggfmt.columnar.pieces import Conditional, Text, join
+from ggfmt.columnar.pieces import Conditional, TextPiece, join
 from ggfmt.columnar.strings import TextPattern, all_match, by_value
 from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api.writing import RIGHT_TYPE
@@ -49,7 +49,7 @@ _SOURCE_TYPES = {
 
 
 @dataclass(frozen=True)
-class Encoding:
+class ColumnEncoding:
     """The encoding of the values of a column.
 
     values       makes JSON values of texts
@@ -69,22 +69,24 @@ class Encoding:
         return self.values is quoted
 
 
-def encoding_of(type: SqlType, options: DebeziumOptions) -> Encoding:
+def encoding_of(type: SqlType, options: DebeziumOptions) -> ColumnEncoding:
     kind = type.kind
     parameters = _parameters(type)
     text = {"type": "string", "parameters": parameters}
     unavailable = placeholder_bytes(options.unavailable_value_placeholder)
     if kind in (Kind.STRING, Kind.INTERVAL):
-        return Encoding(quoted, text, unavailable.decode("utf-8", "replace"))
+        return ColumnEncoding(quoted, text, unavailable.decode("utf-8", "replace"))
     if kind is Kind.BINARY:
-        return Encoding(quoted, {"type": "bytes", "parameters": parameters}, base64.b64encode(unavailable).decode())
+        return ColumnEncoding(
+            quoted, {"type": "bytes", "parameters": parameters}, base64.b64encode(unavailable).decode()
+        )
     if kind is Kind.BOOLEAN:
-        return Encoding(json_text.json_booleans, {"type": "boolean"})
+        return ColumnEncoding(json_text.json_booleans, {"type": "boolean"})
     if kind is Kind.INTEGER:
         longs = within(_longs, type.bits) if options.schemas_enable else json_text.json_numbers
-        return Encoding(longs, {"type": connect.integer_type(type)})
+        return ColumnEncoding(longs, {"type": connect.integer_type(type)})
     if kind in (Kind.FLOAT, Kind.DOUBLE):
-        return Encoding(_floats, {"type": "float32" if kind is Kind.FLOAT else "float64"})
+        return ColumnEncoding(_floats, {"type": "float32" if kind is Kind.FLOAT else "float64"})
     if kind in (Kind.DECIMAL, Kind.NUMBER):
         return _decimal_encoding(type, options, text)
     return _time_encoding(type, options, text)
@@ -105,7 +107,7 @@ def _parameters(type: SqlType) -> dict[str, str]:
 
 def _longs(values: pa.StringArray) -> json_text.JsonValues:
     if all_match(values, TextPattern.SHORT_INTEGER):
-        return Text(values, null="null"), []
+        return TextPiece(values, null="null"), []
     numbered, bad = json_text.json_numbers(values)
     numbers = join([numbered])
     fits = pc.match_substring_regex(numbers, "^(?:-?[0-9]{1,18}|null)$")
@@ -120,7 +122,7 @@ def _longs(values: pa.StringArray) -> json_text.JsonValues:
 def _floats(values: pa.StringArray) -> json_text.JsonValues:
     """Make numbers, or strings of numbers that JSON cannot represent."""
     if all_match(values, TextPattern.JSON_NUMBER):
-        return Text(values, null="null"), []
+        return TextPiece(values, null="null"), []
     special = pc.is_in(values, _SPECIAL)
     if not special.true_count:
         return json_text.json_numbers(values)
@@ -128,12 +130,12 @@ def _floats(values: pa.StringArray) -> json_text.JsonValues:
     return Conditional(special, [json_text.json_strings(values)], [numbers]), bad
 
 
-def _decimal_encoding(type: SqlType, options: DebeziumOptions, text: dict[str, Any]) -> Encoding:
+def _decimal_encoding(type: SqlType, options: DebeziumOptions, text: dict[str, Any]) -> ColumnEncoding:
     mode, parameters = options.decimal_handling_mode, text["parameters"]
     if mode == DOUBLE:
-        return Encoding(json_text.json_numbers, {"type": "float64", "parameters": parameters})
+        return ColumnEncoding(json_text.json_numbers, {"type": "float64", "parameters": parameters})
     if mode != PRECISE:
-        return Encoding(quoted, text)
+        return ColumnEncoding(quoted, text)
     help = f"{RIGHT_TYPE}, or set `decimalHandlingMode=string`"
     scale = None if type.kind is Kind.NUMBER else type.scale
     if scale is None or abs(scale) > connect.MAX_SCALE:
@@ -148,10 +150,10 @@ def _decimal_encoding(type: SqlType, options: DebeziumOptions, text: dict[str, A
             "version": 1,
             "parameters": parameters,
         }
-        return Encoding(json_text.json_values(by_value(_variable)), schema, help=help)
+        return ColumnEncoding(json_text.json_values(by_value(_variable)), schema, help=help)
     sizes = {"scale": str(scale)} | ({} if type.precision is None else {connect.PRECISION: str(type.precision)})
     schema = {"type": "bytes", "name": connect.DECIMAL, "version": 1, "parameters": sizes | parameters}
-    return Encoding(json_text.json_texts(by_value(partial(encoded, scale=scale))), schema, help=help)
+    return ColumnEncoding(json_text.json_texts(by_value(partial(encoded, scale=scale))), schema, help=help)
 
 
 def _variable(text: str) -> str | None:
@@ -162,19 +164,19 @@ def _variable(text: str) -> str | None:
 # Dates and times
 
 
-def _time_encoding(type: SqlType, options: DebeziumOptions, text: dict[str, Any]) -> Encoding:
+def _time_encoding(type: SqlType, options: DebeziumOptions, text: dict[str, Any]) -> ColumnEncoding:
     mode, kind = options.time_precision_mode, type.kind
     if mode == TEXT:
-        return Encoding(quoted, text)
+        return ColumnEncoding(quoted, text)
     help = f"{RIGHT_TYPE}, or set `timePrecisionMode=text`"
     if mode == ISO_STRING:
         schema = {"type": "string", "name": f"io.debezium.time.{_ISO_NAMES[kind]}", "version": 1}
-        return Encoding(partial(_iso, kind=kind), schema, help=help)
+        return ColumnEncoding(partial(_iso, kind=kind), schema, help=help)
     of_connect = mode == CONNECT
     family = connect.LOGICAL if of_connect else "io.debezium.time."
     if kind is Kind.DATE:
         days = partial(_cast, type=pa.date32(), other=lambda text: None)
-        return Encoding(days, {"type": "int32", "name": f"{family}Date", "version": 1}, help=help)
+        return ColumnEncoding(days, {"type": "int32", "name": f"{family}Date", "version": 1}, help=help)
     unit: TimeUnit
     if of_connect:
         unit = "ms"
@@ -189,7 +191,7 @@ def _time_encoding(type: SqlType, options: DebeziumOptions, text: dict[str, Any]
         "version": 1,
     }
     make = _clocks if kind is Kind.TIME else _moments
-    return Encoding(partial(make, unit=unit), schema, help=help)
+    return ColumnEncoding(partial(make, unit=unit), schema, help=help)
 
 
 def _iso(values: pa.StringArray, kind: Kind) -> json_text.JsonValues:

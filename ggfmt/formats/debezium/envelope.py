@@ -18,7 +18,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import StringMapArray, non_null_values
 from ggfmt.columnar.json_text import json_number
 from ggfmt.columnar.metadata import token
-from ggfmt.columnar.pieces import COMMA, CommaJoined, Conditional, Encoding, Piece, Text
+from ggfmt.columnar.pieces import COMMA, CommaJoined, Conditional, Encoding, Piece, TextPiece
 from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api.losses import INTEGER
 from ggfmt.formats.connect import schemas as connect
@@ -175,7 +175,7 @@ class EventEnvelope:
             if name in SOURCE_NUMBERS:
                 of_connector = pc.is_in(connector, pa.array(SOURCE_NUMBERS[name], pa.string()))
                 numeric = pc.and_(of_connector, _whole(values).fill_null(False))
-                value = Conditional(numeric, [Text(values, null="")], [value])
+                value = Conditional(numeric, [TextPiece(values, null="")], [value])
                 field = Conditional(numeric, ["," + _field(name, "int64", True)], [field])
             members.append(Conditional(there, [f',"{name}":', value]))
             fields.append(Conditional(there, [field]))
@@ -188,7 +188,7 @@ def _transaction(event: EventColumns) -> Piece:
     pieces: list[Piece] = []
     for (name, is_number), values in zip(TRANSACTION.items(), event.transaction.values(), strict=True):
         label = f'{"," if pieces else ""}"{name}":'
-        pieces += [label, Text(values, null="null") if is_number else connect_strings(values)]
+        pieces += [label, TextPiece(values, null="null") if is_number else connect_strings(values)]
     return Conditional(event.in_transaction, ["{", *pieces, "}"], ["null"])
 
 

@@ -23,10 +23,10 @@ from ggfmt.formats.debezium import INSERT, KEYS, REFUSE, TEXT, DebeziumOptions, 
 from ggfmt.formats.debezium import source as sources
 from ggfmt.formats.debezium.connectors import Connector, connector_of, fields_without_cells, key_of_list, without_cells
 from ggfmt.formats.debezium.source import qualified_name
-from ggfmt.formats.debezium.types import TableColumn, Types, of_table_column
+from ggfmt.formats.debezium.types import HistoryColumn, Types, of_table_column
 from ggfmt.formats.json.files import MONGODB, unread_record
 from ggfmt.formats.json.repeated import EVERY, Once
-from ggfmt.formats.json.shapes import Encoding
+from ggfmt.formats.json.shapes import EncodingKey
 from ggfmt.formats.json.values import json_kind, raw_members
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import (
@@ -135,11 +135,11 @@ _PART = lazy_regex(r'"((?:[^"]|"")*)"(?:\.|$)')
 
 
 class ChangedTable(msgspec.Struct, gc=False):
-    columns: tuple[TableColumn, ...] = ()
+    columns: tuple[HistoryColumn, ...] = ()
     primaryKeyColumnNames: tuple[str, ...] | None = None
 
 
-class TableChange(msgspec.Struct, gc=False):
+class TableHistory(msgspec.Struct, gc=False):
     type: str
     id: str
     table: ChangedTable | None = None
@@ -148,7 +148,7 @@ class TableChange(msgspec.Struct, gc=False):
 class SchemaChangeRecord(msgspec.Struct, gc=False):
     """A record of the schema change topic or of the schema history, which has a position besides its source block."""
 
-    tableChanges: tuple[TableChange, ...] | None = None
+    tableChanges: tuple[TableHistory, ...] | None = None
     ddl: str | None = None
     databaseName: str | None = None
     schemaName: str | None = None
@@ -527,7 +527,7 @@ class Debezium(Dialect):
         fields = {field.field: field for field in row if field.field and not (added and field.field.startswith(added))}
         columns, converts = [], []
         for name, field in fields.items():
-            self.learned.setdefault(Encoding(table, name), field)
+            self.learned.setdefault(EncodingKey(table, name), field)
             column, convert = self._types.of_field(field)
             columns.append(column)
             converts.append(convert)
@@ -553,7 +553,7 @@ class Debezium(Dialect):
         """Choose the conversions for changes without a schema: those of another change's schema, or else of the
         definition.
         """
-        fields = (self.source.facts.get(Encoding(table.full_name, name)) for name in table.column_names)
+        fields = (self.source.facts.get(EncodingKey(table.full_name, name)) for name in table.column_names)
         return tuple(
             self._types.of_column(column.type) if field is None else self._types.of_field(field)[1]
             for column, field in zip(table.columns, fields, strict=True)

@@ -221,7 +221,7 @@ _ZONED_TIMES = (2013, 2014)
 _BIT = -7
 
 
-class TableColumn(msgspec.Struct, gc=False):
+class HistoryColumn(msgspec.Struct, gc=False):
     """A column in `tableChanges`."""
 
     name: str
@@ -238,7 +238,7 @@ class TableColumn(msgspec.Struct, gc=False):
 _DIALECTS = {b'"mysql"': "mysql", b'"mariadb"': "mysql", b'"oracle"': "oracle"}
 
 
-def of_table_column(column: TableColumn, connector: bytes = b"") -> SqlType:
+def of_table_column(column: HistoryColumn, connector: bytes = b"") -> SqlType:
     text = column.typeExpression or column.typeName or ""
     type = _table_type(column.jdbcType, text, column.length, column.scale)
     named = type_of(text, _DIALECTS[connector]) if connector in _DIALECTS else type

@@ -205,7 +205,7 @@ class _Learned(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Table:
+class _DtsTable:
     """The definition of a table, and the kinds of its columns. `digits`: those of a fraction of a second."""
 
     record_schema: RecordSchema
@@ -232,8 +232,8 @@ class Dts(Dialect):
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
-        self._tables: dict[tuple[str, str, tuple[Record, ...], str | None], _Table] = {}
-        self._by_schema: dict[int, _Table] = {}  # by the identity of the record schema
+        self._tables: dict[tuple[str, str, tuple[Record, ...], str | None], _DtsTable] = {}
+        self._by_schema: dict[int, _DtsTable] = {}  # by the identity of the record schema
         self._schemas: dict[bytes, bool | None] = {}
 
     @classmethod
@@ -387,7 +387,7 @@ class Dts(Dialect):
 
     # Tables
 
-    def _table(self, name: str, record: DtsRecord, fields: tuple[Record, ...]) -> _Table:
+    def _table(self, name: str, record: DtsRecord, fields: tuple[Record, ...]) -> _DtsTable:
         keys = record.tags.get(KEYS_TAG)
         identity = name, record.source_type, fields, keys
         table = self._tables.get(identity)
@@ -396,10 +396,10 @@ class Dts(Dialect):
             self._by_schema[id(table.record_schema)] = table
         return table
 
-    def table_of(self, record_schema: RecordSchema) -> _Table:
+    def table_of(self, record_schema: RecordSchema) -> _DtsTable:
         return self._by_schema[id(record_schema)]
 
-    def _describe(self, name: str, source_type: str, fields: Sequence[Record], keys_text: str | None) -> _Table:
+    def _describe(self, name: str, source_type: str, fields: Sequence[Record], keys_text: str | None) -> _DtsTable:
         names = tuple(column for _, column, _ in fields)
         if len(set(names)) < len(names):
             raise RecordError("GG308", "`fields` names a column twice", None, name)
@@ -428,9 +428,9 @@ class Dts(Dialect):
         definition = self.keyed(TableDef(name, tuple(columns)).with_keys(keys))
         record_schema = RecordSchema(definition, (None,) * len(columns))
         digits = NANOS if source_type == ORACLE else MICROS
-        return _Table(record_schema, names, tuple(learns), tuple(kinds), digits)
+        return _DtsTable(record_schema, names, tuple(learns), tuple(kinds), digits)
 
-    def _image(self, table: _Table, cells: list[Cell] | str | None, member: str, name: str) -> TextImage | None:
+    def _image(self, table: _DtsTable, cells: list[Cell] | str | None, member: str, name: str) -> TextImage | None:
         if not cells:
             return None
         if isinstance(cells, str):
@@ -449,7 +449,7 @@ class Dts(Dialect):
                     raise RecordError("GG314", str(error), None, name, column) from None
         return image
 
-    def _learn(self, table: _Table, cells: list[Cell]) -> None:
+    def _learn(self, table: _DtsTable, cells: list[Cell]) -> None:
         """Record the kinds that values show. If a column gets another kind, discovery runs once more."""
         for place, key, possible, shown in table.learns:
             cell = cells[place]
@@ -483,7 +483,7 @@ class DtsScanner(Scanner):
         if routes:
             self.route()
 
-    def bind(self, identity: bytes, definition: TableDef, table: _Table, kinds: Sequence[Kind]) -> None:
+    def bind(self, identity: bytes, definition: TableDef, table: _DtsTable, kinds: Sequence[Kind]) -> None:
         """Take records of an identity as operations of a definition, with the names of `table` and these kinds."""
         places = {name: place for place, name in enumerate(definition.column_names)}
         if not places.keys() >= set(table.names):

@@ -88,7 +88,7 @@ def row_images(columns: tuple[ImageColumn, ...], op: pa.StringArray) -> tuple[Im
 # Records
 
 
-class Metadata:
+class MetadataMembers:
     """The metadata members of records that have some metadata columns; a record is the members of an object."""
 
     def __init__(self, columns: Sequence[MetaColumn]) -> None:
@@ -167,7 +167,7 @@ class MetadataDialect(Dialect):
     scalars_only = True
     transaction_tokens = TRANSACTION_TOKENS
     scanned = True
-    scanned_metadata: Metadata
+    scanned_metadata: MetadataMembers
 
     def times(self, scanned: SourceBatch) -> pa.StringArray:
         return self.scanned_metadata.column(scanned, self.scanned_metadata.roles.op_ts)

@@ -143,7 +143,7 @@ class KcatLine(msgspec.Struct, gc=False):
     payload_error: str | None = None
 
 
-class Pair(msgspec.Struct, gc=False):
+class DumpedPair(msgspec.Struct, gc=False):
     key: Raw
     value: Raw
     topic: str | None = None
@@ -155,9 +155,12 @@ class Pair(msgspec.Struct, gc=False):
 
 _decoders: dict[str, msgspec.json.Decoder[Any]] = {
     KCAT: msgspec.json.Decoder(KcatLine),
-    PAIRS: msgspec.json.Decoder(Pair),
+    PAIRS: msgspec.json.Decoder(DumpedPair),
 }
-_ONCE = {KCAT: Once(dict.fromkeys(KcatLine.__struct_fields__)), PAIRS: Once(dict.fromkeys(Pair.__struct_fields__))}
+_ONCE = {
+    KCAT: Once(dict.fromkeys(KcatLine.__struct_fields__)),
+    PAIRS: Once(dict.fromkeys(DumpedPair.__struct_fields__)),
+}
 _KEY = Once({"payload": EVERY}, ("",))
 _text = msgspec.json.Decoder(str).decode
 
@@ -365,7 +368,7 @@ def _of_kcat(line: KcatLine) -> KafkaMessage | Diagnostic:
     return _message(payload, bytes(line.key), line.topic, line.partition, line.offset)
 
 
-def _of_pair(pair: Pair) -> KafkaMessage | Diagnostic:
+def _of_pair(pair: DumpedPair) -> KafkaMessage | Diagnostic:
     if pair.value_base64 is not None:
         return Diagnostic("GG321", "the message is not UTF-8", help=_TEXTS_ONLY)
     return _message(bytes(pair.value), bytes(pair.key), pair.topic, pair.partition, pair.offset)

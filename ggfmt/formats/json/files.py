@@ -169,7 +169,7 @@ def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: 
     with the first line that starts in it. As long as no record crosses the end of a range, the ranges give the same
     records as the whole file. Raises: SplitBoundaryError if the last record crosses the end of the range, where the
     next range starts."""
-    source = (_Lines if layout.splittable else _Values)(stream, file, layout, CHUNK_BYTES)
+    source = (_Lines if layout.splittable else _FileValues)(stream, file, layout, CHUNK_BYTES)
     return source.chunks(start, length)
 
 
@@ -290,7 +290,7 @@ class _Lines(Source):
         return replace(chunk, line=self._line)
 
 
-class _Values(Source):
+class _FileValues(Source):
     """Source of a file that is read from its start, value by value."""
 
     def chunks(self, start: int, length: int | None) -> Iterator[Chunk]:

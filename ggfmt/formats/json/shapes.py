@@ -57,17 +57,17 @@ class SelfDescribed(SchemaChange):
 
 
 @dataclass(frozen=True)
-class Pairs:
+class ColumnPairs:
     """The columns that came next to each other in images of a table, in the order of their first appearance."""
 
     table: str
     pairs: tuple[tuple[str, str], ...]
 
 
-Finding = Shape | Pairs | SchemaChange
+Finding = Shape | ColumnPairs | SchemaChange
 
 
-class Encoding(NamedTuple):
+class EncodingKey(NamedTuple):
     """The key of a fact: how descriptions say that the values of a column are encoded. It is stored for tables with
     some changes that lack a description."""
 
@@ -266,9 +266,9 @@ class Merge:
         self._first = ColumnOrder()  # by images with a column that is new in the input
         self._pairs: dict[tuple[str, str], None] = {}
 
-    def add(self, finding: Shape | Pairs) -> None:
+    def add(self, finding: Shape | ColumnPairs) -> None:
         """Add a finding. A column that is new in its split may not be new in the input."""
-        if isinstance(finding, Pairs):
+        if isinstance(finding, ColumnPairs):
             self._pairs.update(dict.fromkeys(finding.pairs))
             return
         names = [name for name, _ in finding.columns]

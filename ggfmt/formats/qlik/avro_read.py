@@ -185,7 +185,7 @@ _FEW = 16  # records that are made JSON at once, after some that were no records
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class MessageSchema:
     """The schema of messages as fastavro's `parse_schema` has it; of changes also the columns of each row."""
 
     decode: Any
@@ -196,10 +196,10 @@ class JsonOfChanges:
     """Makes JSON of the records of chunks. `plan_of` gives the plan of changes that start with some bytes, up to their
     message, and the id of their schema; None for records that are no changes, or none that can be decoded."""
 
-    def __init__(self, plan_of: Callable[[bytes], tuple[Plan, str | None] | None]) -> None:
+    def __init__(self, plan_of: Callable[[bytes], tuple[MessageSchema, str | None] | None]) -> None:
         self._plan_of = plan_of
         self._forms: dict[bytes, _Form | None] = {}  # by what the records start with
-        self._writers: dict[Plan, tuple[Any, int]] = {}  # with their numbers
+        self._writers: dict[MessageSchema, tuple[Any, int]] = {}  # with their numbers
         self._size = 0  # of what stood before the message of the last record
 
     def of(self, chunk: Chunk) -> Chunk:
@@ -283,7 +283,7 @@ def _first_other(numbers: array[int], others: array[int]) -> int:
     return next(place for place, pair in enumerate(zip(numbers, others, strict=True)) if pair[0] != pair[1])
 
 
-def _writer(plan: Plan) -> Any:
+def _writer(plan: MessageSchema) -> Any:
     """What writes messages of a plan as JSON; None where the kernel cannot, and where the JSON of messages that are to
     be refused could be taken for that of others."""
     return kernel(
@@ -357,7 +357,7 @@ class QlikAvro(Qlik):
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
-        self._plans: dict[tuple[str, bool], Plan | None] = {}
+        self._plans: dict[tuple[str, bool], MessageSchema | None] = {}
         self._latest: QlikRecord | None = None  # the change that was asked about last
         self._json = JsonOfChanges(self._plan_of)
 
@@ -422,7 +422,7 @@ class QlikAvro(Qlik):
             scanned, before=tuple(map(_texts_of, scanned.before)), after=tuple(map(_texts_of, scanned.after))
         )
 
-    def _plan_of(self, head: bytes) -> tuple[Plan, str | None] | None:
+    def _plan_of(self, head: bytes) -> tuple[MessageSchema, str | None] | None:
         """The plan of changes in envelopes that start so, and the id of their schema; None where they are refused."""
         kind, schema_id, schema, _ = read_head(head, 0)
         if kind != "DT":
@@ -508,14 +508,14 @@ class QlikAvro(Qlik):
             raise RecordError("GG313", "the message does not match its schema")
         return message
 
-    def _plan(self, text: str, rows: bool) -> Plan:
+    def _plan(self, text: str, rows: bool) -> MessageSchema:
         key = text, rows
         if key not in self._plans:
             try:
                 schema = json.loads(text)
                 members = ("data", "beforeData") if rows else ()
                 makers = {name: columns_of(schema, name) for name in members if name == "data" or _has(schema, name)}
-                self._plans[key] = Plan(fastavro.parse_schema(without_logical_types(schema)), makers)
+                self._plans[key] = MessageSchema(fastavro.parse_schema(without_logical_types(schema)), makers)
             except MemoryError:
                 raise
             except Exception:  # a schema can be wrong in more ways than its parser has exceptions for

@@ -33,7 +33,7 @@ class QlikAvroFormatter(QlikFormatter):
         super().__init__(table, options, context, clock, [quoted] * len(table.columns))
         types = [avro_type(column.type) for column in table.columns]
         self.floats = floating(types)
-        self._columns = avro.Columns(["string" if kind == "bytes" else kind for kind in types], flagged=False)
+        self._columns = avro.ImageEncoder(["string" if kind == "bytes" else kind for kind in types], flagged=False)
         self._head = envelope_head("DT", self.common.schema_id) + avro.NULL
 
     def format(self, batch: ChangeBatch) -> pa.BinaryArray:

@@ -14,10 +14,10 @@ from ggfmt.formats.json.shapes import (
     MIXED,
     NESTED,
     UNKNOWN,
-    Encoding,
+    ColumnPairs,
+    EncodingKey,
     Finding,
     KnownTable,
-    Pairs,
     SelfDescribed,
     Undescribed,
     new_shapes,
@@ -181,7 +181,7 @@ class DialectDiscovery(DialectScanning, Discovery):
         self._take_pairs(name)
         known = self._known.get(name)
         if known is not None and known.pairs:
-            self._findings.append(Pairs(name, tuple(known.pairs)))
+            self._findings.append(ColumnPairs(name, tuple(known.pairs)))
             known.pairs.clear()
 
     def _is_new(self, table: TableDef) -> bool:
@@ -208,7 +208,7 @@ class DialectDiscovery(DialectScanning, Discovery):
             not event.table.key_names and MessageKey(event.table.full_name) in facts for event in discovered.events
         )
         mixed = {key.table for key in discovered.facts if isinstance(key, Undescribed)}
-        facts = {key: fact for key, fact in facts.items() if not isinstance(key, Encoding) or key.table in mixed}
+        facts = {key: fact for key, fact in facts.items() if not isinstance(key, EncodingKey) or key.table in mixed}
         facts |= {key: fact for key, fact in discovered.facts.items() if not cls.dialect.takes_objects(fact)}
         return replace(discovered, complete=discovered.complete and not lacking, facts=facts)
 

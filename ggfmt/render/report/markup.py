@@ -1,4 +1,4 @@
-"""Elements of the page. Only a `Markup` is used unchanged; anything else is text, so no name can become markup."""
+"""Elements of the page. Only a `Html` is used unchanged; anything else is text, so no name can become markup."""
 
 from __future__ import annotations
 
@@ -9,44 +9,44 @@ from ggfmt.java.text import visible
 from ggfmt.render.report.facts import TYPES, in_order
 
 
-class Markup(str):
+class Html(str):
     __slots__ = ()
 
 
 Content = str | int | None  # None is nothing
 
 
-def text(value: str | int) -> Markup:
-    return Markup(html.escape(visible(f"{value:,}" if isinstance(value, int) else value)))
+def text(value: str | int) -> Html:
+    return Html(html.escape(visible(f"{value:,}" if isinstance(value, int) else value)))
 
 
-def join(parts: Iterable[Content]) -> Markup:
-    return Markup("".join(part if isinstance(part, Markup) else text(part) for part in parts if part is not None))
+def join(parts: Iterable[Content]) -> Html:
+    return Html("".join(part if isinstance(part, Html) else text(part) for part in parts if part is not None))
 
 
-def element(tag: str, /, *children: Content, **attributes: str | None) -> Markup:
+def element(tag: str, /, *children: Content, **attributes: str | None) -> Html:
     """Return an element. In names of attributes, a final `_` is dropped and others become `-`; None leaves one out."""
     given = (
         f' {key.removesuffix("_").replace("_", "-")}="{text(value)}"'
         for key, value in attributes.items()
         if value is not None
     )
-    return Markup(f"<{tag}{''.join(given)}>{join(children)}</{tag}>")
+    return Html(f"<{tag}{''.join(given)}>{join(children)}</{tag}>")
 
 
-def name(value: str) -> Markup:
+def name(value: str) -> Html:
     return element("bdi", value)
 
 
-def code(value: str) -> Markup:
+def code(value: str) -> Html:
     return element("code", name(value))
 
 
-def key(kind: str) -> Markup:
+def key(kind: str) -> Html:
     return element("i", class_=f"key {_class(kind)}", aria_hidden="true")
 
 
-def bar(counts: Mapping[str, float], most: float) -> Markup:
+def bar(counts: Mapping[str, float], most: float) -> Html:
     """Return a bar with a part for each type; one with the total `most` is as long as its cell.
 
     The lengths are attributes, because the policy of the page forbids inline styles.

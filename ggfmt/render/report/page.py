@@ -11,14 +11,14 @@ from pathlib import Path
 from string import Template
 
 from ggfmt.commit.names import counted
-from ggfmt.commit.records import HandlerTotals
+from ggfmt.commit.records import RecordedTotals
 from ggfmt.diagnostics.diagnostic import UsageError, without_credentials
 from ggfmt.doctor.finding import size_text
 from ggfmt.formats import FORMATS
 from ggfmt.location import Location
 from ggfmt.reading.progress import STEPS
 from ggfmt.render.report.facts import NOTHING_LOST, ReportData, kind_of, seconds_text
-from ggfmt.render.report.markup import Content, Markup, bar, code, element, join, key, name
+from ggfmt.render.report.markup import Content, Html, bar, code, element, join, key, name
 from ggfmt.sinks.messages.run_history import PastRun
 from ggfmt.version import VERSION
 
@@ -33,7 +33,7 @@ Row = Sequence[Content]
 Fact = tuple[str, Content]
 
 
-def table(titles: Sequence[str], rows: Sequence[Row], caption: str) -> Markup | None:
+def table(titles: Sequence[str], rows: Sequence[Row], caption: str) -> Html | None:
     """Return a table in a box that scrolls; None without rows.
 
     A `#` before a title is for numbers, which are right-aligned. A column without a title has bars.
@@ -44,7 +44,7 @@ def table(titles: Sequence[str], rows: Sequence[Row], caption: str) -> Markup | 
         caption += f" {len(rows) - MAX_ROWS:,} more rows are only in the manifest in the output directory."
     classes = [("n" if title[0] == "#" else None) if title else "b" for title in titles]
 
-    def line(tag: str, cells: Iterable[Content], scope: str | None = None) -> Markup:
+    def line(tag: str, cells: Iterable[Content], scope: str | None = None) -> Html:
         pairs = zip(cells, classes, strict=True)
         return element("tr", *(element(tag, cell, scope=scope, class_=kind) for cell, kind in pairs))
 
@@ -54,27 +54,27 @@ def table(titles: Sequence[str], rows: Sequence[Row], caption: str) -> Markup | 
     return element("div", whole, class_="scroll", tabindex="0", role="region", aria_label=caption)
 
 
-def facts(rows: Sequence[Fact]) -> Markup:
+def facts(rows: Sequence[Fact]) -> Html:
     return element("dl", *(element("div", element("dt", key), element("dd", value)) for key, value in rows))
 
 
-def _section(title: str, *parts: Markup | None) -> Markup | None:
+def _section(title: str, *parts: Html | None) -> Html | None:
     if not any(parts):
         return None
     id = title.lower().replace(" ", "-")
     return element("section", element("h2", title, id=id), *parts, aria_labelledby=id)
 
 
-def _path(given: str) -> Markup:
+def _path(given: str) -> Html:
     return code(without_credentials(given))
 
 
-def _cut(given: str) -> Markup:
+def _cut(given: str) -> Html:
     shown = without_credentials(given)
     return name(shown if len(shown) <= MAX_TEXT else f"{shown[:MAX_TEXT]}...")
 
 
-def about(run: ReportData) -> Markup:
+def about(run: ReportData) -> Html:
     manifest = run.manifest
     rows: list[Fact] = [("Run", code(manifest.run)), ("Output", _path(run.root))]
     if manifest.input_format:
@@ -86,7 +86,7 @@ def about(run: ReportData) -> Markup:
     return join((facts(rows), replaced if manifest.replaced else None))
 
 
-def by_type(run: ReportData) -> Markup | None:
+def by_type(run: ReportData) -> Html | None:
     most, whole = max(run.by_type.values(), default=0), run.by_type.total()
     rows = [
         (join((key(kind), kind_of(kind))), bar({kind: count}, most), count, f"{100 * count / whole:.1f} %")
@@ -95,7 +95,7 @@ def by_type(run: ReportData) -> Markup | None:
     return _section("Operations by type", table(("Type", "", "#Operations", "#Share"), rows, "All tables together."))
 
 
-def over_time(run: ReportData) -> Markup | None:
+def over_time(run: ReportData) -> Html | None:
     title = "Operations over time"
     if run.totals.operations_by_time is None:
         return _section(title, element("p", "This run recorded no times: it used an earlier version of ggfmt."))
@@ -111,7 +111,7 @@ def over_time(run: ReportData) -> Markup | None:
     return _section(title, table(("From", *_kinds(run)), _counts(run, list(times.items())), caption))
 
 
-def by_table(run: ReportData) -> Markup | None:
+def by_table(run: ReportData) -> Html | None:
     counts = _counts(run, [(item.name, item.operations) for item in run.tables])
     rows = [(*row, item.files, item.size) for row, item in zip(counts, run.tables, strict=True)]
     caption = f"{counted(len(run.tables), 'table')}, by number of operations."
@@ -131,7 +131,7 @@ def _counts(run: ReportData, named: Sequence[tuple[str, Mapping[str, int]]]) -> 
     ]
 
 
-def rejects(run: ReportData) -> Markup | None:
+def rejects(run: ReportData) -> Html | None:
     if not run.rejects:
         return None
     counts = [(name(found.handler), code(found.code), found.title, found.count) for found in run.rejects]
@@ -151,7 +151,7 @@ def rejects(run: ReportData) -> Markup | None:
     return _section("Rejects", listed, table(titles, rows, "The first rejects."))
 
 
-def losses(run: ReportData) -> Markup | None:
+def losses(run: ReportData) -> Html | None:
     rows: list[Row] = [
         (name(handler), name(loss.table), name(loss.column), loss.values, join((_cut(loss.what), " ", code(loss.loss))))
         for handler, loss in run.losses
@@ -165,17 +165,17 @@ def losses(run: ReportData) -> Markup | None:
     return _section("Losses", table(titles, rows, "Values that could not be shown as they are."), *characters)
 
 
-def warnings(run: ReportData) -> Markup | None:
+def warnings(run: ReportData) -> Html | None:
     rows = [(_cut(warning),) for warning in run.totals.warnings]
     return _section("Warnings", table(("Warning",), rows, "Lines of the log."))
 
 
-def handlers(run: ReportData) -> Markup | None:
+def handlers(run: ReportData) -> Html | None:
     cards = [_handler(run, handler, totals) for handler, totals in run.totals.handlers.items()]
     return _section("Handlers", element("div", *cards, class_="cards") if cards else None)
 
 
-def _handler(run: ReportData, handler: str, totals: HandlerTotals) -> Markup:
+def _handler(run: ReportData, handler: str, totals: RecordedTotals) -> Html:
     rows: list[Fact] = [
         ("Messages", f"{totals.messages:,}, {size_text(totals.bytes)} in {counted(totals.files, 'file')}")
     ]
@@ -195,7 +195,7 @@ def _handler(run: ReportData, handler: str, totals: HandlerTotals) -> Markup:
     return element("article", element("h3", name(handler)), facts(rows))
 
 
-def time_spent(run: ReportData) -> Markup | None:
+def time_spent(run: ReportData) -> Html | None:
     steps = run.totals.seconds_by_step
     most = max(steps.values(), default=0)
     rows = [(name(step), bar({"": taken}, most), f"{taken:,.3f}", STEPS.get(step, "")) for step, taken in steps.items()]
@@ -203,7 +203,7 @@ def time_spent(run: ReportData) -> Markup | None:
     return _section("Where the time went", table(("Step", "", "#Seconds", "Meaning"), rows, caption))
 
 
-def uncounted_records(run: ReportData) -> Markup | None:
+def uncounted_records(run: ReportData) -> Html | None:
     totals = run.totals
     rows = [(name(f"{kind} records"), count) for kind, count in sorted(totals.other_records.items())]
     rows += [(name(f"unknown member `{member}`"), count) for member, count in sorted(totals.unknown_members.items())]
@@ -213,7 +213,7 @@ def uncounted_records(run: ReportData) -> Markup | None:
     return _section("Other records", table(("What", "#Records"), rows, "Input that is not in the messages."))
 
 
-def files(run: ReportData) -> Markup | None:
+def files(run: ReportData) -> Html | None:
     manifest = run.manifest
     titles = ("File", "Handler", "#Messages", "#Bytes", "First position", "Last position")
     rows = []
@@ -239,7 +239,7 @@ def page(run: PastRun) -> str:
     return Template(template).substitute(_values(ReportData(run)), style=digest)
 
 
-def _values(run: ReportData) -> dict[str, Markup]:
+def _values(run: ReportData) -> dict[str, Html]:
     manifest, totals = run.manifest, run.totals
     handlers_of_run = totals.handlers.values()
     troubles = list(run.verdict())

@@ -41,7 +41,7 @@ from ggfmt.kafka.jobs import (
 from ggfmt.kafka.request import KafkaRequest
 from ggfmt.lazy import lazy_regex
 from ggfmt.location import Location, StoreAddress
-from ggfmt.options.templates import TABLE_NAMES, Literal, Piece, TableName
+from ggfmt.options.templates import TABLE_NAMES, Literal, NamePiece, Piece
 from ggfmt.reading.content import examine
 from ggfmt.reading.progress import SENDING, ProgressCallback
 from ggfmt.reading.runner import InProcess, Runner
@@ -67,9 +67,9 @@ from ggfmt.sinks.kafka.staging import (
     TopicTotals,
     TopicWriter,
 )
-from ggfmt.sinks.kafka.state import RunRecord, check_run, fingerprint_of, read_run
+from ggfmt.sinks.kafka.state import JobState, check_run, fingerprint_of, read_run
 from ggfmt.sinks.kafka.templates import AddressSettings
-from ggfmt.sinks.messages.layout import Layout
+from ggfmt.sinks.messages.layout import OutputLayout
 from ggfmt.sinks.messages.pipeline import HandlerSettings, Job
 from ggfmt.sinks.messages.run import MessageSink, RunResult
 from ggfmt.sinks.messages.sink import MessageOutcome
@@ -111,8 +111,8 @@ class KafkaSink(MessageSink):
 
     streamed = True
     target: TopicOutput
-    last: RunRecord | None = None
-    record: RunRecord
+    last: JobState | None = None
+    record: JobState
 
     def __init__(self, settings: RunSettings) -> None:
         super().__init__(settings)
@@ -349,7 +349,7 @@ class KafkaSink(MessageSink):
                     begins = {**begins, topic: found}  # another topic of the same name
             self.record = msgspec.structs.replace(now, session=uuid.uuid4().hex, owners=owners, ids=ids, begins=begins)
         else:
-            self.record = RunRecord(
+            self.record = JobState(
                 run=run.id,
                 session=uuid.uuid4().hex,
                 moment=self._moment.isoformat(),
@@ -379,7 +379,7 @@ class KafkaSink(MessageSink):
                 help = "send with another `--job` to a new topic, since this one already has a part of the messages"
                 raise Abend("GG574", message, f"{self.shown}/{topic}", help)
 
-    def _check_sent(self, last: RunRecord, sent: Mapping[Pair, PartitionRecord]) -> None:
+    def _check_sent(self, last: JobState, sent: Mapping[Pair, PartitionRecord]) -> None:
         """Raises: Abend GG574 if topics have not what earlier attempts of this run have sent. Only warn if all was sent
         and is no longer kept, or if a topic was made again since another run of the job."""
         for topic, reason, is_made_again in changed_topics(self.client, last, sent):
@@ -557,7 +557,7 @@ def topic_output(
         own,
         Location(StoreAddress(SCHEME, f"{request.client.shown}/", request.client.shown), ""),
         config.handler.max_file_size,
-        Layout("", None, None, (), ""),
+        OutputLayout("", None, None, (), ""),
         shown_place=f"topics of {request.client.shown}",
         addresses=addresses,
         partitions=partitions,
@@ -572,8 +572,8 @@ def topic_output(
 
 def _has_own_topics(topic: Sequence[Piece]) -> bool:
     """Return whether no two tables share a topic, so that their order to each other does not matter."""
-    names = [piece.keyword for piece in topic if isinstance(piece, TableName)]
-    return TABLE_NAMES[0] in names and all(isinstance(piece, (Literal, TableName)) for piece in topic)
+    names = [piece.keyword for piece in topic if isinstance(piece, NamePiece)]
+    return TABLE_NAMES[0] in names and all(isinstance(piece, (Literal, NamePiece)) for piece in topic)
 
 
 def _staging_directory(given: str | None, held: ExitStack) -> Location:

@@ -30,7 +30,7 @@ from ggfmt.kafka.jobs import (
     read_records,
 )
 from ggfmt.sinks.kafka.staging import Descriptions, StagedMessages
-from ggfmt.sinks.kafka.state import RunRecord, decode_record
+from ggfmt.sinks.kafka.state import JobState, decode_record
 
 _COMMIT_MESSAGES, _COMMIT_BYTES, _COMMIT_SECONDS = 50_000, 32 << 20, 10.0
 _BATCH_BYTES = 1_000_000  # of the protocol, as clients have it by default
@@ -261,7 +261,7 @@ class _Sender:
 
 
 def changed_topics(
-    settings: ClientSettings, run: RunRecord, sent: Mapping[Pair, PartitionRecord]
+    settings: ClientSettings, run: JobState, sent: Mapping[Pair, PartitionRecord]
 ) -> Iterator[tuple[str, str, bool]]:
     """Yield each topic that does not have all that a run has sent to it, the reason, and whether it is another topic of
     the same name: else it keeps messages for a shorter time."""

@@ -133,7 +133,7 @@ class TopicWriter(HandlerWriter):
         assert isinstance(self.target, TopicOutput)
         self._result: TopicTaskOutput = TopicTaskOutput()
         self._clock = clock
-        self._tables: dict[str, _Table] = {}
+        self._tables: dict[str, _StagedTable] = {}
         self._parts: list[tuple[pa.RecordBatch, pa.Int64Array]] = []
         self._waiting: list[pa.RecordBatch] = []
         self._bytes = 0
@@ -150,7 +150,7 @@ class TopicWriter(HandlerWriter):
         definition = formatted.operations.table
         table = self._tables.get(definition.full_name)
         if table is None or table.definition != definition:
-            table = self._tables[definition.full_name] = _Table(self.target, definition, self._clock)
+            table = self._tables[definition.full_name] = _StagedTable(self.target, definition, self._clock)
         values, lost = table.encoded(formatted.messages)
         try:
             batch = table.batch(formatted.arranged, values, formatted.formatter)
@@ -260,7 +260,7 @@ class _File:
         return size
 
 
-class _Table:
+class _StagedTable:
     """Where the messages of one definition go, and how they become bytes."""
 
     def __init__(self, target: TopicOutput, definition: TableDef, clock: Clock) -> None:

@@ -22,7 +22,7 @@ APPEND = "append"
 Record = TypeVar("Record")
 
 
-class RunRecord(msgspec.Struct, kw_only=True):
+class JobState(msgspec.Struct, kw_only=True):
     """What the cluster knows of the last run of a job.
 
     run          its id, which a run that goes on with it keeps
@@ -74,16 +74,16 @@ def decode_record(name: str, value: bytes, type: type[Record]) -> Record:
         raise foreign_record(name) from None
 
 
-def decoded(job: str, value: bytes) -> RunRecord:
+def decoded(job: str, value: bytes) -> JobState:
     """Return the record of a job. Raises: Abend GG574 if it is not one of ggfmt."""
     try:
         whole = zlib.decompress(decode_record(job, value, _Stored).record)
     except zlib.error:
         raise foreign_record(job) from None
-    return decode_record(job, whole, RunRecord)
+    return decode_record(job, whole, JobState)
 
 
-def read_run(settings: ClientSettings, job: str, whole: bool = True) -> tuple[RunRecord | None, Mapping[str, bytes]]:
+def read_run(settings: ClientSettings, job: str, whole: bool = True) -> tuple[JobState | None, Mapping[str, bytes]]:
     """Return the record of a job, None before its first run, and all of its records; `whole` as in `read_records`."""
     if STATE_TOPIC not in settings.topics():
         return None, {}
@@ -95,7 +95,7 @@ def fingerprint_of(*parts: object) -> str:
     return sha256(msgspec.json.encode([str(part) for part in parts])).hexdigest()[:32]
 
 
-def check_run(last: RunRecord | None, fingerprint: str, job: str, mode: str, shown: str) -> None:
+def check_run(last: JobState | None, fingerprint: str, job: str, mode: str, shown: str) -> None:
     """Raises: UsageError GG574 if a run cannot follow the last one of its job."""
     if last is None or last.fingerprint == fingerprint:
         return

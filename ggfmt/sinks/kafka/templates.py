@@ -33,10 +33,10 @@ from ggfmt.options.templates import (
     ColumnValue,
     GroupName,
     NameContext,
+    NamePiece,
     NameTemplate,
     OfOperation,
     Piece,
-    TableName,
     Wrapper,
     of_one_operation,
     parse_message_template,
@@ -195,7 +195,7 @@ class Addressing:
             return self._column(piece, batch)
         if isinstance(piece, GroupName):
             return self._settings.group
-        if not isinstance(piece, TableName | OfOperation):
+        if not isinstance(piece, NamePiece | OfOperation):
             return piece.show(facts)
         if piece.keyword == "primaryKeys" and not self._table.primary_keys:
             message = "`${primaryKeys}` has no value, because the table has no primary key"
@@ -237,7 +237,7 @@ class Addressing:
         return as_strings(values)
 
 
-def _meta_column(piece: TableName | OfOperation) -> MetaColumn:
+def _meta_column(piece: NamePiece | OfOperation) -> MetaColumn:
     """Return the metadata column that has the value of a keyword."""
     keyword = _META_COLUMNS.get(piece.keyword, piece.keyword.lower())
     return MetaColumn(keyword, keyword, piece.argument if isinstance(piece, OfOperation) else None)

@@ -13,7 +13,7 @@ from ggfmt.kafka.client import ClientSettings
 from ggfmt.kafka.consume import Cluster, Partition
 from ggfmt.kafka.jobs import STATE_TOPIC, read_records
 from ggfmt.sinks.kafka.send import PartitionDigest
-from ggfmt.sinks.kafka.state import RunRecord, decoded
+from ggfmt.sinks.kafka.state import JobState, decoded
 from ggfmt.sinks.messages.verification import Verification
 
 
@@ -35,7 +35,7 @@ def verify(settings: ClientSettings, job: str | None = None) -> Verification:
     return found
 
 
-def _verify(cluster: Cluster, job: str, run: RunRecord, found: Verification) -> Iterator[Diagnostic]:
+def _verify(cluster: Cluster, job: str, run: JobState, found: Verification) -> Iterator[Diagnostic]:
     shown = cluster.settings.shown
     if not run.is_complete:
         message = f"run {run.run} of the job `{visible(job)}` was interrupted, and a part of its messages is there"

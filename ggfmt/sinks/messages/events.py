@@ -28,7 +28,7 @@ from ggfmt.reading.progress import JOINING, ProgressTracker
 from ggfmt.reading.runner import Runner
 from ggfmt.reading.tasks import StagedFile
 from ggfmt.sinks.messages.join import shares
-from ggfmt.sinks.messages.layout import Layout
+from ggfmt.sinks.messages.layout import OutputLayout
 from ggfmt.sinks.messages.pipeline import HandlerOutput, Job, StageOutput
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def with_stages(output: HandlerOutput, config: HandlerConfig, group: str, where:
     """Add the files of event handlers. Raises: ConfigurationError GG515 under `MAP` for an incomplete store."""
     events = config.executed_handlers
     action = config.handler.finalize_action
-    final = Layout(
+    final = OutputLayout(
         config.handler.file_suffix,
         config.handler.move_path_mapping_template if MOVE in action else None,
         config.handler.file_rename_mapping_template if RENAME in action else None,
@@ -55,7 +55,7 @@ def with_stages(output: HandlerOutput, config: HandlerConfig, group: str, where:
     for number, event in enumerate(events):
         is_last = number == len(events) - 1
         root = _store(event, config, group) if where == MAP and event.work is Work.COPY else output.root
-        layout = Layout("", event.path, event.file, config.handler.partitioner, group)
+        layout = OutputLayout("", event.path, event.file, config.handler.partitioner, group)
         stages.append(StageOutput(event, root, layout, is_last or not event.deletes))
     keeps = action != DELETE or not events
     templates = (final.path, final.file, *(item for stage in stages for item in (stage.layout.path, stage.layout.file)))
@@ -121,7 +121,7 @@ def _run_chain(file: StagedFile, output: HandlerOutput, job: Job, attempt: int) 
             yield made
 
 
-def _placed(layout: Layout, upstream: FileLocation, file: StagedFile, job: Job) -> FileLocation:
+def _placed(layout: OutputLayout, upstream: FileLocation, file: StagedFile, job: Job) -> FileLocation:
     if not layout.has_templates:
         return upstream
     table = TableDef(file.table) if file.table else None

@@ -54,7 +54,7 @@ _ENVELOPE = (
 
 
 @dataclass(frozen=True)
-class Example:
+class ExampleLines:
     """`lines` of a handler file; the last gives the property an example value.
 
     `before`, `after`: what becomes of `operation` without and with it; empty where messages are the same.
@@ -66,18 +66,18 @@ class Example:
     after: tuple[str, ...] = ()
 
 
-def example(word: PropertySymbol) -> Example:
+def example(word: PropertySymbol) -> ExampleLines:
     spec = word.variants[0].spec
     name = word.handler if word.handler and _NAME.fullmatch(word.handler) else _HANDLER
     handler = f"gg.handler.{name}."
     line = f"{word.key.replace('<name>', name)}={spec.example_text}"
     if spec.name == "format":
-        return _difference((), line, (f"{handler}mode=op",)) or Example((line,))
+        return _difference((), line, (f"{handler}mode=op",)) or ExampleLines((line,))
     formats = [own for variant in word.variants for own in variant.formats]
     written = [own for own in formats or FORMATS if FORMATS[own].writes is not None]
     settings = [(f"{handler}format={own}",) for own in written]
     needs_handler = formats or word.key.startswith("ggfmt.")
-    alone = Example((*settings[0], line) if needs_handler and settings else (line,))
+    alone = ExampleLines((*settings[0], line) if needs_handler and settings else (line,))
     if word.kind in (OwnerKind.PROCESS, OwnerKind.EVENT_HANDLER) or isinstance(spec.kind, _KINDS_BESIDE_MESSAGES):
         return alone
     switched = _with_switches(settings, handler, line) if formats else ()
@@ -98,7 +98,7 @@ def _with_switches(settings: Sequence[tuple[str, ...]], handler: str, line: str)
                     yield (*given, f"{prefix}{spec.name}=true")
 
 
-def _difference(given: tuple[str, ...], line: str, stand_in: tuple[str, ...] = ()) -> Example | None:
+def _difference(given: tuple[str, ...], line: str, stand_in: tuple[str, ...] = ()) -> ExampleLines | None:
     """Return the first operation that the line changes, if any. `stand_in`: for no settings."""
     try:
         before, after = _messages(given or stand_in), _messages((*given, line))
@@ -107,7 +107,7 @@ def _difference(given: tuple[str, ...], line: str, stand_in: tuple[str, ...] = (
     for old, new in zip(before, after, strict=True):  # what can be read is compared first
         for operation in _RECORDS:
             if old[operation] != new[operation]:
-                return Example((*given, line), operation, old[operation], new[operation])
+                return ExampleLines((*given, line), operation, old[operation], new[operation])
     return None
 
 

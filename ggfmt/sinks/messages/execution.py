@@ -132,7 +132,7 @@ class RunResults:
     """
 
     job: Job
-    totals: report.Totals
+    totals: report.RunTotals
     definitions: tuple[TableDef, ...]
     files: tuple[StagedFile, ...]
     rejects: tuple[StagedFile, ...]

@@ -19,14 +19,14 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, list_names
 from ggfmt.java.text import InvalidValueError, TimeLimitError, time_limit, visible
 from ggfmt.model.change import ChangeBatch, Image
 from ggfmt.model.table import TableDef
-from ggfmt.options.templates import DATA_SLASH, NUMBER, MissingValueError, NameContext, NameTemplate, Value
+from ggfmt.options.templates import DATA_SLASH, NUMBER, MissingValueError, NameContext, NameTemplate, TemplateValue
 from ggfmt.options.value_types import Keys
 
 PATH_BYTES = 900  # object stores take names of 1,024 bytes, of which the output directory has some
 MAX_SECONDS = 10  # for the expressions of a template and one name
 _HELP = "change `pathMappingTemplate` or `fileNameMappingTemplate`"
 
-Partition = tuple[Value, ...]
+Partition = tuple[TemplateValue, ...]
 
 # The rows of a table by the values of some of its columns, which go to files of their own (`partitioner`).
 
@@ -84,7 +84,9 @@ def _values(number: int, distinct: list[list[str]]) -> Partition:
     for states_of_column in reversed(distinct):
         number, place = divmod(number, len(states_of_column))
         states.append(states_of_column[place])
-    return tuple(Value(state != _MISSING, state[1:] if state.startswith(_TEXT) else None) for state in reversed(states))
+    return tuple(
+        TemplateValue(state != _MISSING, state[1:] if state.startswith(_TEXT) else None) for state in reversed(states)
+    )
 
 
 def too_many_partitions(table: str) -> Diagnostic:
@@ -93,7 +95,7 @@ def too_many_partitions(table: str) -> Diagnostic:
 
 
 @dataclass(frozen=True)
-class Layout:
+class OutputLayout:
     """`path` and `file` are templates, None for ggfmt's own names, which end with `suffix`.
 
     `partitions`: the columns that divide the rows of a table into files, by full name.

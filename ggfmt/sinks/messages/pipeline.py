@@ -33,7 +33,7 @@ from ggfmt.model.table import TableDef
 from ggfmt.options.spec import Options
 from ggfmt.options.value_types import Replacements
 from ggfmt.reading.splits import ReadJob
-from ggfmt.sinks.messages.layout import Layout
+from ggfmt.sinks.messages.layout import OutputLayout
 
 # Counts what messages do not show of operations, where that depends on the values.
 #
@@ -206,7 +206,7 @@ _TOKENS: dict[str, TokenRule] = {
 class StageOutput:
     config: EventHandlerConfig
     root: Location
-    layout: Layout
+    layout: OutputLayout
     kept: bool
 
 
@@ -224,10 +224,10 @@ class HandlerOutput:
     settings: HandlerSettings
     root: Location
     max_file_size: int
-    layout: Layout
+    layout: OutputLayout
     schema_path: str | None = None
     stages: tuple[StageOutput, ...] = ()
-    final: Layout | None = None
+    final: OutputLayout | None = None
     keeps: bool = True
     counts: bool = False
     shown_place: str | None = None

@@ -45,7 +45,7 @@ class HandlerTotals(HandlerCounts):
 
 
 @dataclass
-class Totals(RecordCounts):
+class RunTotals(RecordCounts):
     handlers: dict[str, HandlerTotals] = field(default_factory=dict)
     application: str | None = None
     input_files: int = 0
@@ -71,8 +71,8 @@ class Totals(RecordCounts):
         return None
 
 
-def sum_outcomes(outcomes: Sequence[MessageOutcome], targets: Sequence[HandlerOutput]) -> Totals:
-    totals = Totals()
+def sum_outcomes(outcomes: Sequence[MessageOutcome], targets: Sequence[HandlerOutput]) -> RunTotals:
+    totals = RunTotals()
     order: dict[str, int] = {}
     for table in definitions_met(outcomes):
         order.setdefault(table.full_name, len(order))
@@ -129,7 +129,7 @@ def _text(lines: Sequence[str]) -> str:
     return "\n".join(map(visible, lines))
 
 
-def warnings(totals: Totals) -> Iterator[str]:
+def warnings(totals: RunTotals) -> Iterator[str]:
     """Yield a warning for each table or column; losses of whole operations have none, as options determine them."""
     yield from tasks.remarks(totals)
     for name, handler in totals.handlers.items():
@@ -151,7 +151,7 @@ def _ordered(notes: Counter[LossNote]) -> list[tuple[LossNote, int]]:
     return sorted(notes.items(), key=lambda item: (item[0].table, item[0].field, item[0].detail))
 
 
-def as_document(totals: Totals) -> dict[str, Any]:
+def as_document(totals: RunTotals) -> dict[str, Any]:
     operations: dict[str, dict[str, int]] = {}
     for (table, kind), count in totals.operations.items():
         operations.setdefault(table, {})[kind] = count
@@ -218,7 +218,7 @@ class _Section:
         return [self.summary] if self.summary is not None and len(self.lines) > 1 else self.lines
 
 
-def log_summary(totals: Totals, definitions: Sequence[TableDef], targets: Sequence[HandlerOutput]) -> None:
+def log_summary(totals: RunTotals, definitions: Sequence[TableDef], targets: Sequence[HandlerOutput]) -> None:
     whole = log.isEnabledFor(logging.DEBUG)
     for table in definitions if whole else ():
         for target in targets:
@@ -233,7 +233,7 @@ def log_summary(totals: Totals, definitions: Sequence[TableDef], targets: Sequen
     log.info("%s", summary(totals, list(roots), whole))
 
 
-def summary(totals: Totals, roots: Sequence[Location], whole: bool = False) -> str:
+def summary(totals: RunTotals, roots: Sequence[Location], whole: bool = False) -> str:
     """Return the totals of a run, in at most 24 lines unless `whole`."""
     # A rate says something only of a run that has read for a while.
     working = sum(totals.steps.get(step, 0) for step in (READING, FORMATTING, WRITING))
@@ -275,7 +275,7 @@ def _fitting(sections: Sequence[_Section]) -> list[list[str]]:
     return chosen
 
 
-def _tables(totals: Totals) -> _Section:
+def _tables(totals: RunTotals) -> _Section:
     tables: dict[str, Counter[str]] = {}
     kinds: Counter[str] = Counter()
     for (table, kind), count in totals.operations.items():
@@ -289,7 +289,7 @@ def _by_type(counts: Counter[str]) -> str:
     return ", ".join(f"{counts[kind]:,} {OpType(kind).name.lower()}" for kind in OP_TYPES if counts[kind])
 
 
-def _handlers(totals: Totals) -> _Section:
+def _handlers(totals: RunTotals) -> _Section:
     blocks = [list(_handler(name, handler)) for name, handler in totals.handlers.items()]
     lines = [line for block in blocks for line in block]
     every = totals.handlers.values()

@@ -43,7 +43,7 @@ log = logging.getLogger("ggfmt")
 class RunResult:
     """`manifests` are by output directory; empty if nothing was committed. `topics`: what goes to each of Kafka."""
 
-    totals: report.Totals
+    totals: report.RunTotals
     manifests: dict[str, dict[str, Any]]
     topics: tuple[Any, ...] = ()
 
@@ -198,7 +198,7 @@ class MessageSink(Sink[Job, MessageOutcome, RunResult]):
         return RunResult(results.totals, self.manifests)
 
     def unchanged(self) -> RunResult:
-        return RunResult(report.Totals(), {})
+        return RunResult(report.RunTotals(), {})
 
 
 class _StreamSink(MessageSink):

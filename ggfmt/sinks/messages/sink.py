@@ -298,7 +298,7 @@ class HandlerTaskOutput(HandlerCounts):
 
 
 @dataclass(frozen=True)
-class _Table:
+class _WrittenTable:
     definition: TableDef
     preamble: Preamble | None
     series: dict[Partition, StagedSeries]
@@ -387,7 +387,7 @@ class FileWriter(HandlerWriter):
         self, job: Job, ordinal: int, epoch: int, target: HandlerOutput, attempt: int, clock: Clock, watch: Stopwatch
     ) -> None:
         super().__init__(job, ordinal, target, attempt, clock, watch)
-        self._tables: dict[str, _Table] = {}
+        self._tables: dict[str, _WrittenTable] = {}
         self._waiting = WriteBuffer()
         self._moment = job.moment
         self._owners: dict[FileLocation, tuple[str, Partition]] = {}
@@ -407,7 +407,7 @@ class FileWriter(HandlerWriter):
             yield from self._write_divided(table, table.partitioner, formatted)
 
     def _write_divided(
-        self, table: _Table, partitioner: Partitioner, formatted: FormattedBatch
+        self, table: _WrittenTable, partitioner: Partitioner, formatted: FormattedBatch
     ) -> Iterator[tuple[int, Diagnostic]]:
         """Write messages to the files of their partitions. Yield operations with a message that has no file name."""
         divided = partitioner.divide(formatted.arranged)
@@ -437,7 +437,7 @@ class FileWriter(HandlerWriter):
 
     def _put(
         self,
-        table: _Table,
+        table: _WrittenTable,
         partition: Partition,
         messages: pa.Array[Any],
         positions: pa.StringArray,
@@ -471,7 +471,7 @@ class FileWriter(HandlerWriter):
             return [self._interleaved.series]
         return [series for table in self._tables.values() for series in table.series.values()]
 
-    def _table(self, definition: TableDef) -> _Table:
+    def _table(self, definition: TableDef) -> _WrittenTable:
         name = definition.full_name
         table = self._tables.get(name)
         if table is not None and table.definition == definition:
@@ -482,10 +482,10 @@ class FileWriter(HandlerWriter):
         columns = self.target.layout.columns(name)
         partitioner = Partitioner(definition, columns) if columns else None
         preamble = self._settings.preamble(definition)
-        table = self._tables[name] = _Table(definition, preamble, series, partitioner)
+        table = self._tables[name] = _WrittenTable(definition, preamble, series, partitioner)
         return table
 
-    def _series_of(self, table: _Table, partition: Partition) -> StagedSeries:
+    def _series_of(self, table: _WrittenTable, partition: Partition) -> StagedSeries:
         """Return the series of a partition, made for its first message. Raises: Abend GG516 if the files have no
         name."""
         series = table.series.get(partition)

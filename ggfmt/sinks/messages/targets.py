@@ -18,7 +18,7 @@ from ggfmt.engine import RunRequest
 from ggfmt.location import reason, remedy, write_problem
 from ggfmt.options.value_types import Replacements
 from ggfmt.sinks.messages.events import BELOW, with_stages
-from ggfmt.sinks.messages.layout import Layout
+from ggfmt.sinks.messages.layout import OutputLayout
 from ggfmt.sinks.messages.pipeline import HandlerOutput, HandlerSettings
 
 if TYPE_CHECKING:
@@ -40,14 +40,14 @@ class RunSettings(RunRequest):
     kafka: KafkaRequest | None = None
 
 
-def chosen_layout(config: HandlerConfig, run_options: RunOptions) -> Layout:
+def chosen_layout(config: HandlerConfig, run_options: RunOptions) -> OutputLayout:
     handler = config.handler
     problems = list(layout_refusals(config, run_options))
     if problems:
         raise ConfigurationError.of(*problems)
     for problem in absolute_paths(handler):
         log.info("handler %s: `%s` %s", config.name, problem.property, problem.message)
-    return Layout(
+    return OutputLayout(
         handler.file_suffix,
         handler.path_mapping_template,
         handler.file_name_mapping_template,

@@ -599,7 +599,7 @@ def test_the_definition_is_that_of_the_first_row_that_can_be_read(monkeypatch: p
     read_rows: list[str] = []
     own = csv_read.ArcionCsv.changes
 
-    def counted(self: csv_read.ArcionCsv, record: csv_read.Row) -> Any:
+    def counted(self: csv_read.ArcionCsv, record: csv_read.CsvRow) -> Any:
         read_rows.append(record.text)
         return own(self, record)
 

@@ -24,7 +24,7 @@ from ggfmt.formats.api.format import Projection
 from ggfmt.formats.connect.schemas import MAX_SCALE
 from ggfmt.formats.connect.values import decimals
 from ggfmt.formats.debezium import values as values
-from ggfmt.formats.debezium.types import TableColumn, of_table_column
+from ggfmt.formats.debezium.types import HistoryColumn, of_table_column
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 DECIMAL = "org.apache.kafka.connect.data.Decimal"
@@ -532,24 +532,24 @@ def test_what_nobody_tells_is_a_reject_that_names_who_could(
 @pytest.mark.parametrize(
     ("column", "type"),
     [
-        (TableColumn("a", -7, "BIT", "BIT", 1), SqlType(Kind.BOOLEAN)),
-        (TableColumn("a", -7, "BIT", "BIT", 5), SqlType(Kind.STRING, length=5)),
-        (TableColumn("a", 2, "NUMBER", "NUMBER", 38), SqlType(Kind.NUMBER)),
-        (TableColumn("a", 2, "NUMBER", "NUMBER", 10, 2), SqlType(Kind.DECIMAL, precision=10, scale=2)),
-        (TableColumn("a", 93, "DATE", "DATE", 7), SqlType(Kind.TIMESTAMP, scale=0)),
-        (TableColumn("a", 93, "TIMESTAMP(6)", "TIMESTAMP(6)", 26), SqlType(Kind.TIMESTAMP, scale=6)),
-        (TableColumn("a", 93, "datetime2", "datetime2", 27, 7), SqlType(Kind.TIMESTAMP, scale=7)),
-        (TableColumn("a", 2014, "TIMESTAMP", "TIMESTAMP", None), SqlType(Kind.TIMESTAMP, zoned=True)),
-        (TableColumn("a", 92, "TIME", "TIME", 3), SqlType(Kind.TIME, scale=3)),
-        (TableColumn("a", 7, "REAL"), SqlType(Kind.FLOAT)),
-        (TableColumn("a", 8, "DOUBLE"), SqlType(Kind.DOUBLE)),
-        (TableColumn("a", -3, "VARBINARY", "VARBINARY", 16), SqlType(Kind.BINARY, length=16)),
-        (TableColumn("a", 1111, "JSON"), SqlType(Kind.STRING)),
-        (TableColumn("a", 91, "DATE"), SqlType(Kind.DATE)),
-        (TableColumn("a", 16, "BOOLEAN"), SqlType(Kind.BOOLEAN)),
+        (HistoryColumn("a", -7, "BIT", "BIT", 1), SqlType(Kind.BOOLEAN)),
+        (HistoryColumn("a", -7, "BIT", "BIT", 5), SqlType(Kind.STRING, length=5)),
+        (HistoryColumn("a", 2, "NUMBER", "NUMBER", 38), SqlType(Kind.NUMBER)),
+        (HistoryColumn("a", 2, "NUMBER", "NUMBER", 10, 2), SqlType(Kind.DECIMAL, precision=10, scale=2)),
+        (HistoryColumn("a", 93, "DATE", "DATE", 7), SqlType(Kind.TIMESTAMP, scale=0)),
+        (HistoryColumn("a", 93, "TIMESTAMP(6)", "TIMESTAMP(6)", 26), SqlType(Kind.TIMESTAMP, scale=6)),
+        (HistoryColumn("a", 93, "datetime2", "datetime2", 27, 7), SqlType(Kind.TIMESTAMP, scale=7)),
+        (HistoryColumn("a", 2014, "TIMESTAMP", "TIMESTAMP", None), SqlType(Kind.TIMESTAMP, zoned=True)),
+        (HistoryColumn("a", 92, "TIME", "TIME", 3), SqlType(Kind.TIME, scale=3)),
+        (HistoryColumn("a", 7, "REAL"), SqlType(Kind.FLOAT)),
+        (HistoryColumn("a", 8, "DOUBLE"), SqlType(Kind.DOUBLE)),
+        (HistoryColumn("a", -3, "VARBINARY", "VARBINARY", 16), SqlType(Kind.BINARY, length=16)),
+        (HistoryColumn("a", 1111, "JSON"), SqlType(Kind.STRING)),
+        (HistoryColumn("a", 91, "DATE"), SqlType(Kind.DATE)),
+        (HistoryColumn("a", 16, "BOOLEAN"), SqlType(Kind.BOOLEAN)),
     ],
 )
-def test_types_of_schema_changes(column: TableColumn, type: SqlType) -> None:
+def test_types_of_schema_changes(column: HistoryColumn, type: SqlType) -> None:
     assert of_table_column(column) == type
 
 
@@ -578,4 +578,4 @@ def test_floats_of_schema_changes_are_as_wide_as_their_database_has_them(
     [(-6, "TINYINT", 16), (5, "smallint", 16), (4, "INT", 32), (4, "INT UNSIGNED", None), (-5, "BIGINT", None)],
 )
 def test_integers_of_schema_changes_have_the_sizes_of_messages(jdbc: int, text: str, bits: int | None) -> None:
-    assert of_table_column(TableColumn("x", jdbc, text)) == SqlType(Kind.INTEGER, bits=bits)
+    assert of_table_column(HistoryColumn("x", jdbc, text)) == SqlType(Kind.INTEGER, bits=bits)

@@ -11,7 +11,7 @@ from reports import changed, output
 
 from ggfmt.commit.records import STEPS
 from ggfmt.render.report.facts import ReportData, seconds_text, time_text
-from ggfmt.render.report.markup import Markup, bar, element, join, text
+from ggfmt.render.report.markup import Html, bar, element, join, text
 from ggfmt.sinks.messages.run_history import read_run
 
 
@@ -34,10 +34,10 @@ def test_parts_of_a_bar_follow_each_other() -> None:
 
 def test_what_is_no_markup_is_text() -> None:
     assert text("<&\"'\u202e\n") == "&lt;&amp;&quot;&#x27;\\u202e\\n"
-    assert element("p", "<b>", Markup("<i>"), None, 1234, class_="a", data_x='"', id=None) == (
+    assert element("p", "<b>", Html("<i>"), None, 1234, class_="a", data_x='"', id=None) == (
         '<p class="a" data-x="&quot;">&lt;b&gt;<i>1,234</p>'
     )
-    assert join(["a", None, Markup("&amp;")]) == "a&amp;"
+    assert join(["a", None, Html("&amp;")]) == "a&amp;"
 
 
 # Operations over time

@@ -16,8 +16,8 @@ from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import TableDef
-from ggfmt.options.templates import FileNameTemplate, NameContext, PathTemplate, Value, parse_template
-from ggfmt.sinks.messages.layout import Layout
+from ggfmt.options.templates import FileNameTemplate, NameContext, PathTemplate, TemplateValue, parse_template
+from ggfmt.sinks.messages.layout import OutputLayout
 from ggfmt.sinks.messages.targets import RunSettings, make_targets
 from ggfmt.sinks.messages.verification import verify
 
@@ -75,7 +75,7 @@ PARTS = ["a", "/", ".", "..", "_", "%", "${tableName}", "${fullyQualifiedTableNa
 @given(st.lists(st.sampled_from(PARTS), max_size=5), table_names)
 def test_no_name_leaves_the_directory(parts: list[str], table: str) -> None:
     try:
-        layout = Layout(".txt", PathTemplate().parse("".join(parts)), parse_template("${tableName}.json"))
+        layout = OutputLayout(".txt", PathTemplate().parse("".join(parts)), parse_template("${tableName}.json"))
         name = layout.place(TableDef(table), MOMENT).numbered(0, 5)
     except (InvalidValueError, Abend):
         return
@@ -165,7 +165,7 @@ def test_a_layout_travels_to_workers() -> None:
     (target,) = make_targets(settings)
     received = pickle.loads(pickle.dumps(target))
     assert received == target
-    table, partition = TableDef("GG.T"), (Value(True, "x"),)
+    table, partition = TableDef("GG.T"), (TemplateValue(True, "x"),)
     place = received.layout.place(table, MOMENT, partition)
     assert place == target.layout.place(table, MOMENT, partition)
     assert place.path == f"t/gg/x/new_re_{MOMENT:%Y-%m-%d_%H}.csv"

@@ -25,11 +25,11 @@ from ggfmt.location import Location
 from ggfmt.reading.runner import InProcess
 from ggfmt.sinks.messages import run as run_module
 from ggfmt.sinks.messages import stream
-from ggfmt.sinks.messages.report import MAX_COLUMNS, MAX_LINES, HandlerTotals, Totals, summary
+from ggfmt.sinks.messages.report import MAX_COLUMNS, MAX_LINES, HandlerTotals, RunTotals, summary
 
 
-def many(tables: int, others: int, members: int, handlers: int, rejects: int) -> Totals:
-    totals = Totals(input_files=2, input_bytes=10**6, seconds=2.0)
+def many(tables: int, others: int, members: int, handlers: int, rejects: int) -> RunTotals:
+    totals = RunTotals(input_files=2, input_bytes=10**6, seconds=2.0)
     for number in range(tables):
         totals.operations[f"GG.TABLE_{number:04d}{'_WITH_A_LONG_NAME' * (number % 9)}", "I"] = 1_000_000
         totals.operations[f"GG.TABLE_{number:04d}{'_WITH_A_LONG_NAME' * (number % 9)}", "U"] = 2_000

@@ -15,7 +15,7 @@ from ggfmt.formats.api import reading
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.avro import confluent, containers
 from ggfmt.formats.avro.schemas import DECODE_ERRORS
-from ggfmt.formats.goldengate.avro.plan import Plan, describe, is_by_image
+from ggfmt.formats.goldengate.avro.plan import AvroPlan, describe, is_by_image
 from ggfmt.formats.goldengate.avro.read import AvroReader, made
 from ggfmt.formats.goldengate.metacolumns import Roles
 from ggfmt.formats.records.batching import BATCH_ROWS
@@ -33,8 +33,8 @@ class FramedReader(AvroReader):
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
         self._registry = confluent.Registry(source.options.schema_registry)
-        self._plans: dict[int, Plan | Diagnostic] = {}
-        self._latest: dict[str, Plan] = {}
+        self._plans: dict[int, AvroPlan | Diagnostic] = {}
+        self._latest: dict[str, AvroPlan] = {}
 
     @staticmethod
     def sniff(head: bytes) -> str | None:
@@ -73,7 +73,7 @@ class FramedReader(AvroReader):
             )
 
     def _take(
-        self, message: tuple[Plan, dict[str, Any]] | Diagnostic, chunk: reading.Chunk, start: int, end: int
+        self, message: tuple[AvroPlan, dict[str, Any]] | Diagnostic, chunk: reading.Chunk, start: int, end: int
     ) -> Iterator[reading.Event]:
         if isinstance(message, Diagnostic):
             yield self._reject(start, len(chunk.data) if chunk.spans is None else end, message)
@@ -88,7 +88,7 @@ class FramedReader(AvroReader):
                 yield reading.SchemaChange.met(plan.table, chunk, start)
         yield from self._hold(plan, decoded, start, end)
 
-    def _message(self, stream: io.BytesIO, data: bytes) -> tuple[Plan, dict[str, Any]] | Diagnostic:
+    def _message(self, stream: io.BytesIO, data: bytes) -> tuple[AvroPlan, dict[str, Any]] | Diagnostic:
         place = stream.tell()
         number = confluent.number_at(data, place)
         if isinstance(number, Diagnostic):
@@ -107,7 +107,7 @@ class FramedReader(AvroReader):
             return confluent.datum_error(number)
         return plan, decoded
 
-    def _plan(self, schema: Any, first: io.BytesIO) -> Plan | Diagnostic:
+    def _plan(self, schema: Any, first: io.BytesIO) -> AvroPlan | Diagnostic:
         """Return the plan of a schema, with the keys that a first message names."""
         if isinstance(schema, Diagnostic):
             return schema
@@ -121,12 +121,12 @@ class FramedReader(AvroReader):
         if isinstance(described, Diagnostic):
             return described
         metadata, table = described
-        plan = Plan(schema, table, self._kinds, metadata)
+        plan = AvroPlan(schema, table, self._kinds, metadata)
         place = Roles.of(metadata).key_columns
         if place is not None:
             decoded: Any = fastavro.schemaless_reader(first, plan.decode, None)
             table = table.with_keys(decoded[metadata[place].name])
-        return Plan(schema, self.catalog.settle(table), self._kinds, metadata)
+        return AvroPlan(schema, self.catalog.settle(table), self._kinds, metadata)
 
 
 class FramedDiscovery(reading.ChangeDiscovery):

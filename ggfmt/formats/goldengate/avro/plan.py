@@ -165,7 +165,7 @@ def _same_record(record: Schema, other: Schema) -> bool:
 _EPOCH = datetime(1970, 1, 1)
 
 
-class Plan:
+class AvroPlan:
     """How messages of a schema become operations of a definition; `kinds`: the operation types by their words."""
 
     def __init__(

@@ -24,7 +24,7 @@ from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSetting
 from ggfmt.formats.avro import containers
 from ggfmt.formats.avro.schemas import DECODE_ERRORS, is_name
 from ggfmt.formats.goldengate.avro import avro_names
-from ggfmt.formats.goldengate.avro.plan import Plan, Template, describe, is_by_image, starts_with_texts
+from ggfmt.formats.goldengate.avro.plan import AvroPlan, Template, describe, is_by_image, starts_with_texts
 from ggfmt.formats.goldengate.avro.scan import MessageScanner, container_scanner, scanned_batch, stream_scanner
 from ggfmt.formats.goldengate.avro.schema import metadata_schema
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema, wrapper
@@ -39,11 +39,11 @@ from ggfmt.model.table import Catalog, TableDef, name_of_fields
 
 
 @dataclass
-class _Table(HeldTable):
-    plan: Plan
+class _AvroTable(HeldTable):
+    plan: AvroPlan
 
 
-class AvroReader(BatchingReader[_Table]):
+class AvroReader(BatchingReader[_AvroTable]):
     """Base of both readers. `max_rows` limits a batch; 0 for no limit."""
 
     max_rows: ClassVar[int] = 0
@@ -67,19 +67,19 @@ class AvroReader(BatchingReader[_Table]):
     def spans(self, chunk: reading.Chunk) -> Spans:
         return self._spans
 
-    def columns(self, table: _Table) -> ChangeBatch:
+    def columns(self, table: _AvroTable) -> ChangeBatch:
         return table.plan.batch(table.operations, table.ordinals, self.reads_tokens)
 
-    def scanned_columns(self, table: _Table, scanned: SourceBatch) -> ChangeBatch:
+    def scanned_columns(self, table: _AvroTable, scanned: SourceBatch) -> ChangeBatch:
         return scanned_batch(table.plan, scanned, self.reads_tokens)
 
-    def hold_table(self, plan: Plan) -> _Table:
+    def hold_table(self, plan: AvroPlan) -> _AvroTable:
         table = self.tables.get(plan.table.full_name)
         if table is None or table.plan is not plan:
-            table = self.tables[plan.table.full_name] = _Table(plan.table, plan)
+            table = self.tables[plan.table.full_name] = _AvroTable(plan.table, plan)
         return table
 
-    def _hold(self, plan: Plan, message: dict[str, Any], start: int, end: int) -> Iterator[reading.Event]:
+    def _hold(self, plan: AvroPlan, message: dict[str, Any], start: int, end: int) -> Iterator[reading.Event]:
         problem = self._problem(plan, message)
         if problem is not None:
             yield self._reject(start, end, problem)
@@ -99,7 +99,7 @@ class AvroReader(BatchingReader[_Table]):
     def _reject(self, start: int, end: int, diagnostic: Diagnostic) -> reading.Reject:
         return self.reject(self._next(start, end), diagnostic)
 
-    def _problem(self, plan: Plan, message: dict[str, Any]) -> Diagnostic | None:
+    def _problem(self, plan: AvroPlan, message: dict[str, Any]) -> Diagnostic | None:
         place = Span(table=plan.table.full_name, position=plan.position(message))
         if plan.kind(message) is None:
             word = str(message[plan.op_field])
@@ -183,7 +183,7 @@ class AvroContainerReader(AvroReader):
         if not chunk.offset:
             metadata, table = _described(header, chunk.data, self._template)
             table = self.catalog.settle(table)
-            self._plan = Plan(header.schema, table, self._kinds, metadata)
+            self._plan = AvroPlan(header.schema, table, self._kinds, metadata)
             self.scanner = container_scanner(self._plan, self.reads_tokens)
             self.hold_table(self._plan)
             if table != self.catalog.get(table.full_name):
@@ -195,7 +195,7 @@ class AvroContainerReader(AvroReader):
             else:
                 yield from self._block(self._plan, start, end, count, data)
 
-    def _block(self, plan: Plan, start: int, end: int, count: int, data: bytes) -> Iterator[reading.Event]:
+    def _block(self, plan: AvroPlan, start: int, end: int, count: int, data: bytes) -> Iterator[reading.Event]:
         stream = io.BytesIO(data)
         while count:
             if self.scanner is not None:
@@ -273,7 +273,7 @@ class AvroStreamReader(AvroReader):
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
-        self._plans: dict[str | None, Plan] = {}
+        self._plans: dict[str | None, AvroPlan] = {}
         options = source.options
         self._metadata = options.metadata(source.context)
         self._roles = Roles.of(self._metadata)
@@ -348,7 +348,7 @@ class AvroStreamReader(AvroReader):
         assert self.scanner is not None
         self.scanner.limit(held.definition.full_name, self.max_rows - len(held.operations))
 
-    def read_message(self, stream: io.BytesIO) -> tuple[Plan, dict[str, Any]] | Diagnostic:
+    def read_message(self, stream: io.BytesIO) -> tuple[AvroPlan, dict[str, Any]] | Diagnostic:
         try:
             payload: io.BytesIO = stream
             if self._wrapper is None:
@@ -375,7 +375,7 @@ class AvroStreamReader(AvroReader):
         stream.seek(start)
         return name_of_fields([head[self._metadata[place].name] for place in self._roles.name])
 
-    def _plan(self, name: str | None) -> Plan | Diagnostic:
+    def _plan(self, name: str | None) -> AvroPlan | Diagnostic:
         if name not in self._plans:
             table = defined_table(self.catalog, name, "messages", "schema", "messages do")
             if isinstance(table, Diagnostic):
@@ -385,7 +385,7 @@ class AvroStreamReader(AvroReader):
             if problem is not None:
                 return problem.diagnostic
             schema = avro_schema(table, options, context, self.by_image).document
-            self._plans[name] = Plan(schema, table, self._kinds, self._metadata)
+            self._plans[name] = AvroPlan(schema, table, self._kinds, self._metadata)
         return self._plans[name]
 
 

@@ -10,7 +10,7 @@ import fastavro
 from ggfmt.formats.avro import programs
 from ggfmt.formats.avro.programs import Program, UnsupportedSchemaError, Use
 from ggfmt.formats.avro.schemas import is_decimal, is_timestamp
-from ggfmt.formats.goldengate.avro.plan import Plan
+from ggfmt.formats.goldengate.avro.plan import AvroPlan
 from ggfmt.formats.goldengate.avro.schema import metadata_schema
 from ggfmt.formats.goldengate.metacolumns import MetaColumn, Roles
 from ggfmt.formats.goldengate.reading import row_images, times
@@ -40,7 +40,7 @@ class MessageScanner(Scanner):
         self._asked: set[str] = set()
         self._tables: list[str] = []  # by the numbers of the kernel
 
-    def bind(self, identity: bytes, plan: Plan) -> bool:
+    def bind(self, identity: bytes, plan: AvroPlan) -> bool:
         """Take messages of tables with this name according to the plan. Return False if that is impossible, or if this
         is not the first call for the table: the kernel refused its plan, or binds another spelling of its name."""
         table = plan.table.full_name
@@ -63,7 +63,7 @@ class MessageScanner(Scanner):
             self.native.limit(self._numbers[table], rows)
 
 
-def scanned_batch(plan: Plan, taken: SourceBatch, tokens: bool) -> ChangeBatch:
+def scanned_batch(plan: AvroPlan, taken: SourceBatch, tokens: bool) -> ChangeBatch:
     roles = plan.roles
     key_update = None
     if plan.by_image:
@@ -96,7 +96,7 @@ def _name_head(metadata: Sequence[MetaColumn], name: Sequence[int]) -> tuple[Pro
     return programs.program(schema, uses), len(name)
 
 
-def container_scanner(plan: Plan, tokens: bool) -> MessageScanner | None:
+def container_scanner(plan: AvroPlan, tokens: bool) -> MessageScanner | None:
     """Return the scanner for the messages of a container file; None if the kernel can take none of them."""
     scanner = kernel(
         lambda native: MessageScanner(native, plan.by_image, plan.kinds, tokens, (programs.record(()), 0), False, b"")
@@ -104,7 +104,7 @@ def container_scanner(plan: Plan, tokens: bool) -> MessageScanner | None:
     return scanner if scanner is not None and scanner.bind(b"", plan) else None
 
 
-def _uses(plan: Plan, tokens: bool) -> dict[programs.Path, Use]:
+def _uses(plan: AvroPlan, tokens: bool) -> dict[programs.Path, Use]:
     """Return what the kernel does with each field of a message. Raises: UnsupportedSchemaError if it cannot."""
     if plan.unknown:
         raise UnsupportedSchemaError("the schema has a column that the definition lacks")
@@ -129,7 +129,7 @@ def _uses(plan: Plan, tokens: bool) -> dict[programs.Path, Use]:
     return uses
 
 
-def _metadata(plan: Plan, tokens: bool) -> Iterator[tuple[programs.Path, Use]]:
+def _metadata(plan: AvroPlan, tokens: bool) -> Iterator[tuple[programs.Path, Use]]:
     roles, names = plan.roles, plan.names
     assert roles.op is not None
     yield (names[roles.op],), Use(programs.OP)

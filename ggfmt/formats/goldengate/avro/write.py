@@ -14,7 +14,7 @@ import fastavro
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.avro import END, Columns, array_bytes, string_maps, strings, text_bytes
+from ggfmt.columnar.avro import END, ImageEncoder, array_bytes, string_maps, strings, text_bytes
 from ggfmt.columnar.metadata import Clock, OpKeys
 from ggfmt.columnar.pieces import Piece, join_binary, zigzag_varint
 from ggfmt.diagnostics.diagnostic import Diagnostic
@@ -53,7 +53,9 @@ class AvroFormatter(writing.Formatter):
         self._shows_tokens = context.include_tokens or options.meta_columns_template is not None
         self._types = avro_types(table, options, context)
         self.floats = writing.floating(type.schema for type in self._types)
-        self._columns = Columns([column.encode for column in self._types], flagged=is_flagged(options, self.by_image))
+        self._columns = ImageEncoder(
+            [column.encode for column in self._types], flagged=is_flagged(options, self.by_image)
+        )
         self._table = text_bytes(table.full_name)
         self._op_keys = OpKeys([text_bytes(key) for key in op_keys(options)], pa.binary())
         self._primary_keys = array_bytes(table.key_names)

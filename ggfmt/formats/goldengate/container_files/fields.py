@@ -68,10 +68,10 @@ def record_of(schema: Schema) -> Record:
         raise conversion_error("the records of the container file are not operations")
     namespace = schema.get("namespace")
     name = f"{namespace}.{schema['name']}" if namespace else schema["name"]
-    return Record(name, _Parser(name).fields(schema))
+    return Record(name, _FieldParser(name).fields(schema))
 
 
-class _Parser:
+class _FieldParser:
     def __init__(self, table: str) -> None:
         self._table = table
         self._images: dict[str, tuple[Field, ...]] = {}

@@ -21,7 +21,7 @@ from ggfmt.options.spec import option, switch
 from ggfmt.options.value_types import NATIVE, Charset, Delimiter, Representation
 
 
-class Part(Enum):
+class FieldShown(Enum):
     """What a field after the metadata shows of its column: its name, its value, or its value in one of the images."""
 
     NAME = "name"
@@ -33,7 +33,7 @@ class Part(Enum):
 class Cell(NamedTuple):
     """A field after the metadata. `column` is the place of its column."""
 
-    part: Part
+    part: FieldShown
     column: int
 
 
@@ -92,7 +92,7 @@ class DelimitedTextOptions(DelimitedOptions):
     )
 
     def cells(self, columns: int) -> tuple[Cell, ...]:
-        named = [Part.NAME, Part.VALUE] if self.include_column_names else [Part.VALUE]
+        named = [FieldShown.NAME, FieldShown.VALUE] if self.include_column_names else [FieldShown.VALUE]
         return tuple(Cell(part, column) for column in range(columns) for part in named)
 
 
@@ -101,7 +101,7 @@ class DelimitedTextOpOptions(DelimitedOptions):
     include_group_cols: bool = switch("Write all names, then all before values, then all after values.", since="19.1")
 
     def cells(self, columns: int) -> tuple[Cell, ...]:
-        parts = [Part.NAME] * self.include_column_names + [Part.BEFORE, Part.AFTER]
+        parts = [FieldShown.NAME] * self.include_column_names + [FieldShown.BEFORE, FieldShown.AFTER]
         if self.include_group_cols:
             return tuple(Cell(part, column) for part in parts for column in range(columns))
         return tuple(Cell(part, column) for column in range(columns) for part in parts)

@@ -23,7 +23,7 @@ from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Context, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, Routed, Router, Source, Unroutable
-from ggfmt.formats.goldengate.delimited import Cell, DelimitedOptions, Part
+from ggfmt.formats.goldengate.delimited import Cell, DelimitedOptions, FieldShown
 from ggfmt.formats.goldengate.delimited.guess import guessed_options
 from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS, Roles
 from ggfmt.formats.goldengate.options import op_keys, op_kinds
@@ -171,10 +171,20 @@ def _at_once(source: Source, start: int, length: int | None) -> Iterator[Chunk]:
 _MAX_SCANNED_BYTES = 1 << 30  # bytes: a column has less than twice as many
 _ENCODING_HELP = "set `encoding` in `--input-config`"
 _WITH_BEFORE = pa.array([OpType.UPDATE.value, OpType.DELETE.value], pa.string())
-_SHOWN = {"I": (Part.AFTER, Part.VALUE), "U": tuple(Part)[1:], "D": (Part.BEFORE, Part.VALUE), "T": ()}  # values
+_SHOWN = {
+    "I": (FieldShown.AFTER, FieldShown.VALUE),
+    "U": tuple(FieldShown)[1:],
+    "D": (FieldShown.BEFORE, FieldShown.VALUE),
+    "T": (),
+}  # values
 _TORN = lazy_regex('(?s)"|".*[^"]|[^"].*"')  # what is left of a value in quotes that contains the delimiter
 _TORN_VALUE = "a value begins or ends with a quote, but not both: it may contain the delimiter"
-_PARTS = (Part.NAME, Part.BEFORE, Part.AFTER, Part.VALUE)  # by the number that the kernel has for each
+_PARTS = (
+    FieldShown.NAME,
+    FieldShown.BEFORE,
+    FieldShown.AFTER,
+    FieldShown.VALUE,
+)  # by the number that the kernel has for each
 _MAX_METADATA = 256
 _MAX_SHOWN = 20  # columns in an error
 _MAX_COLUMNS = 1 << 17  # of all tables together: each takes some memory
@@ -259,22 +269,22 @@ class LineScanner(Scanner):
         self._columns += len(cells)
         texts = [(column.encode("utf-8", "surrogatepass"),) for column in table.column_names] if table else []
         fields = tuple(
-            (_PARTS.index(part), place, *(texts[place] if part is Part.NAME else ())) for part, place in cells
+            (_PARTS.index(part), place, *(texts[place] if part is FieldShown.NAME else ())) for part, place in cells
         )
-        both = any(cell.part is Part.BEFORE for cell in cells)
+        both = any(cell.part is FieldShown.BEFORE for cell in cells)
         fits = bool(cells) and self._columns <= _MAX_COLUMNS
         if table is None or not fits or not self.bind_table(table.full_name, name, fields, len(table.columns), both):
             self.native.refuse(name)
 
 
 @dataclass
-class _Table(HeldTable):
+class _LinesTable(HeldTable):
     """The lines of a table that the kernel does not take, as operation types and fields. `cells`: what fields show."""
 
     cells: tuple[Cell, ...]
 
 
-class DelimitedTextReader(BatchingReader[_Table]):
+class DelimitedTextReader(BatchingReader[_LinesTable]):
     """Reads delimited text. `source.options` is a `DelimitedTextOptions`."""
 
     transaction_tokens = TRANSACTION_TOKENS
@@ -429,7 +439,7 @@ class DelimitedTextReader(BatchingReader[_Table]):
         for (part, place), text in zip(table.cells, checked, strict=False):
             name = definition.column_names[place]
             torn = quoted and part in _SHOWN[kind] and text not in states and _TORN.fullmatch(text)
-            if torn or (part is Part.NAME and text.casefold() != name.casefold()):
+            if torn or (part is FieldShown.NAME and text.casefold() != name.casefold()):
                 message = _TORN_VALUE if torn else "the line names another column here than the definition"
                 help = "correct the line, the definition or `--input-config`"
                 return Diagnostic("GG311", message, Span(table=definition.full_name, field=name), help)
@@ -437,21 +447,21 @@ class DelimitedTextReader(BatchingReader[_Table]):
         table.ordinals.append(ordinal)
         return None
 
-    def _hold_table(self, definition: TableDef) -> _Table:
+    def _hold_table(self, definition: TableDef) -> _LinesTable:
         table = self.tables.get(definition.full_name)
         if table is None:
             cells = self.source.options.cells(len(definition.columns))
-            table = self.tables[definition.full_name] = _Table(definition, cells)
+            table = self.tables[definition.full_name] = _LinesTable(definition, cells)
         return table
 
-    def scanned_columns(self, table: _Table, scanned: SourceBatch) -> ChangeBatch:
+    def scanned_columns(self, table: _LinesTable, scanned: SourceBatch) -> ChangeBatch:
         wanted = metadata_places(self._roles, self.reads_tokens)
         metadata = {place: column.values for place, column in zip(wanted, scanned.slots, strict=True)}
-        both = {Part.BEFORE: scanned.before, Part.AFTER: scanned.after}
-        images = both if scanned.before else {Part.VALUE: scanned.after}
+        both = {FieldShown.BEFORE: scanned.before, FieldShown.AFTER: scanned.after}
+        images = both if scanned.before else {FieldShown.VALUE: scanned.after}
         return self._batch(table.definition, scanned.op, metadata, images, scanned.ordinal)
 
-    def columns(self, table: _Table) -> ChangeBatch:
+    def columns(self, table: _LinesTable) -> ChangeBatch:
         kinds, rows = zip(*table.operations, strict=True)
         op = texts(kinds)
         fields = [texts(column) for column in zip(*rows, strict=True)]
@@ -462,17 +472,19 @@ class DelimitedTextReader(BatchingReader[_Table]):
     def _field(self, place: int) -> int:
         return place * self._step + self._step - 1
 
-    def _images(self, op: pa.StringArray, values: Mapping[Cell, pa.StringArray]) -> dict[Part, tuple[ImageColumn, ...]]:
+    def _images(
+        self, op: pa.StringArray, values: Mapping[Cell, pa.StringArray]
+    ) -> dict[FieldShown, tuple[ImageColumn, ...]]:
         exists = {
-            Part.BEFORE: pc.is_in(op, _WITH_BEFORE),
-            Part.AFTER: with_after(op),
-            Part.VALUE: pc.not_equal(op, OpType.TRUNCATE.value),
+            FieldShown.BEFORE: pc.is_in(op, _WITH_BEFORE),
+            FieldShown.AFTER: with_after(op),
+            FieldShown.VALUE: pc.not_equal(op, OpType.TRUNCATE.value),
         }
         options = self.source.options
         null, missing = options.null_value_representation, options.missing_value_representation
-        columns: dict[Part, tuple[ImageColumn, ...]] = {}
+        columns: dict[FieldShown, tuple[ImageColumn, ...]] = {}
         for cell, fields in sorted(values.items(), key=lambda item: item[0].column):
-            if cell.part is not Part.NAME:
+            if cell.part is not FieldShown.NAME:
                 column = image_column(fields, null, missing, exists[cell.part])
                 column = strip_quotes(column) if options.wrap_strings_in_quotes else column
                 columns[cell.part] = (*columns.get(cell.part, ()), column)
@@ -483,15 +495,15 @@ class DelimitedTextReader(BatchingReader[_Table]):
         table: TableDef,
         op: pa.StringArray,
         metadata: Mapping[int, pa.StringArray],
-        images: Mapping[Part, tuple[ImageColumn, ...]],
+        images: Mapping[FieldShown, tuple[ImageColumn, ...]],
         ordinals: pa.Int64Array,
     ) -> ChangeBatch:
         key_update = None
-        if Part.VALUE in images:
-            before, after, key_update = row_images(images[Part.VALUE], op)
+        if FieldShown.VALUE in images:
+            before, after, key_update = row_images(images[FieldShown.VALUE], op)
         else:
-            before = Image(images.get(Part.BEFORE, ()), pc.is_in(op, _WITH_BEFORE))
-            after = Image(images.get(Part.AFTER, ()), with_after(op))
+            before = Image(images.get(FieldShown.BEFORE, ()), pc.is_in(op, _WITH_BEFORE))
+            after = Image(images.get(FieldShown.AFTER, ()), with_after(op))
 
         def at(place: int | None) -> pa.StringArray:
             return pa.nulls(len(op), _STRING) if place is None else metadata[place]

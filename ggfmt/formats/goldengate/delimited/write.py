@@ -16,7 +16,7 @@ from ggfmt.formats.api import writing
 from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.losses import DELIMITER_INSIDE, TEXT_AS_STATE
 from ggfmt.formats.goldengate import schemas
-from ggfmt.formats.goldengate.delimited import DelimitedOptions, DelimitedTextOptions, Part
+from ggfmt.formats.goldengate.delimited import DelimitedOptions, DelimitedTextOptions, FieldShown
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, MetaColumn
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.schemas import MessageType, target_type
@@ -26,12 +26,17 @@ from ggfmt.model.sql import sql
 from ggfmt.model.table import TableDef
 
 _PLACES = {
-    Part.NAME: "Name of column {}",
-    Part.VALUE: "Column {}",
-    Part.BEFORE: "Before of {}",
-    Part.AFTER: "After of {}",
+    FieldShown.NAME: "Name of column {}",
+    FieldShown.VALUE: "Column {}",
+    FieldShown.BEFORE: "Before of {}",
+    FieldShown.AFTER: "After of {}",
 }
-_NAMES = {Part.NAME: "{}_name", Part.VALUE: "{}", Part.BEFORE: "{}_before", Part.AFTER: "{}_after"}
+_NAMES = {
+    FieldShown.NAME: "{}_name",
+    FieldShown.VALUE: "{}",
+    FieldShown.BEFORE: "{}_before",
+    FieldShown.AFTER: "{}_after",
+}
 
 
 class ShownLines:
@@ -97,10 +102,10 @@ class DelimitedFormatter(writing.Formatter):
         fields += [_PLACES[cell.part].format(table.column_names[cell.column]) for cell in self._cells]
         self.fields = tuple(fields)
         self.value_places = frozenset(
-            place for place, cell in enumerate(self._cells, first) if cell.part is not Part.NAME
+            place for place, cell in enumerate(self._cells, first) if cell.part is not FieldShown.NAME
         )
 
-    def images(self, batch: ChangeBatch) -> dict[Part, Image]:
+    def images(self, batch: ChangeBatch) -> dict[FieldShown, Image]:
         raise NotImplementedError
 
     def format(self, batch: ChangeBatch) -> pa.StringArray:
@@ -110,7 +115,7 @@ class DelimitedFormatter(writing.Formatter):
             fields.append(self._metadata_value(column, batch))
         images = self.images(batch)
         for cell in self._cells:
-            if cell.part is Part.NAME:
+            if cell.part is FieldShown.NAME:
                 fields.append(self.table.column_names[cell.column])
             else:
                 fields.append(self._value(cell.column, images[cell.part].columns[cell.column]))
@@ -170,13 +175,16 @@ class DelimitedTextFormatter(DelimitedFormatter):
     def arrange(self, batch: ChangeBatch) -> tuple[ChangeBatch, Sequence[int]]:
         return handle_key_updates(batch, self.options.pk_update_handling)
 
-    def images(self, batch: ChangeBatch) -> dict[Part, Image]:
-        return {Part.VALUE: batch.row_image()}
+    def images(self, batch: ChangeBatch) -> dict[FieldShown, Image]:
+        return {FieldShown.VALUE: batch.row_image()}
 
 
 class DelimitedTextOpFormatter(DelimitedFormatter):
-    def images(self, batch: ChangeBatch) -> dict[Part, Image]:
-        return {Part.BEFORE: _missing_where_absent(batch.before), Part.AFTER: _missing_where_absent(batch.after)}
+    def images(self, batch: ChangeBatch) -> dict[FieldShown, Image]:
+        return {
+            FieldShown.BEFORE: _missing_where_absent(batch.before),
+            FieldShown.AFTER: _missing_where_absent(batch.after),
+        }
 
 
 def _missing_where_absent(image: Image) -> Image:
@@ -201,7 +209,7 @@ def hive_table(table: TableDef, options: DelimitedOptions, context: Context, loc
     count = len(names) - len(cells)
     metadata = schemas.unique_names(names[:count], names[count:])
     columns = [
-        (name, sql("STRING") if cell.part is Part.NAME else schemas.hive_type(table.columns[cell.column]))
+        (name, sql("STRING") if cell.part is FieldShown.NAME else schemas.hive_type(table.columns[cell.column]))
         for name, cell in zip(names[count:], cells, strict=True)
     ]
     return schemas.text_table(

@@ -26,7 +26,13 @@ from ggfmt.formats.goldengate import reading
 from ggfmt.formats.goldengate.json import JsonOptions, JsonRecordOptions
 from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS, MetaColumn
 from ggfmt.formats.goldengate.options import op_keys
-from ggfmt.formats.goldengate.reading import OP_WORDS, Metadata, MetadataDialect, check_operation_type, only_table
+from ggfmt.formats.goldengate.reading import (
+    OP_WORDS,
+    MetadataDialect,
+    MetadataMembers,
+    check_operation_type,
+    only_table,
+)
 from ggfmt.formats.json.files import JSON_ROW, is_json_row
 from ggfmt.formats.json.shapes import JSON_TYPES, SQL_TYPES, UNKNOWN
 from ggfmt.formats.json.values import decode, json_kind, json_name, raw_members, token_text
@@ -83,7 +89,7 @@ class OptionDialect(MetadataDialect):
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
-        self.scanned_metadata = self.metadata = Metadata(metadata_of(source))
+        self.scanned_metadata = self.metadata = MetadataMembers(metadata_of(source))
         self._own = frozenset(self.metadata.names)
         self._ops = _WORDS | dict(zip(op_keys(self.options), OP_TYPES, strict=True))
 

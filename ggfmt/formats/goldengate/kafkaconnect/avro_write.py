@@ -25,7 +25,7 @@ class KafkaConnectAvroFormatter(FramedFormatter, KafkaConnectFormatter):
         for field, values in self._column_fields():
             encoder = encoder_of(field["type"], values, as_it_is=True)
             encoders.append(encoder if field["optional"] else _required(encoder))
-        self._columns = avro.Columns(encoders, flagged=False)
+        self._columns = avro.ImageEncoder(encoders, flagged=False)
 
     def format(self, batch: ChangeBatch) -> pa.BinaryArray:
         pieces: list[Piece] = [self.head(batch), *self._metadata.avro(batch)]

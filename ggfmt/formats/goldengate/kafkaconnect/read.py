@@ -20,7 +20,7 @@ from ggfmt.formats.connect.values import read_as
 from ggfmt.formats.goldengate.kafkaconnect import INSERT, REFUSE, KafkaConnectOptions
 from ggfmt.formats.goldengate.metacolumns import MetaColumn
 from ggfmt.formats.goldengate.options import op_keys
-from ggfmt.formats.goldengate.reading import Metadata, MetadataDialect
+from ggfmt.formats.goldengate.reading import MetadataDialect, MetadataMembers
 from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
 from ggfmt.formats.json.repeated import EVERY, Once
 from ggfmt.formats.json.values import raw_members, texts_or_none
@@ -54,7 +54,7 @@ class KafkaConnect(MetadataDialect):
         self.options: KafkaConnectOptions = source.options or KafkaConnectOptions()
         self._ops = dict(zip(op_keys(self.options), OP_TYPES, strict=True))
         self._schemas: dict[bytes, ConnectSchema] = {}
-        self.scanned_metadata = Metadata(())
+        self.scanned_metadata = MetadataMembers(())
 
     @staticmethod
     def sniff(members: dict[str, Any]) -> str | None:
@@ -127,7 +127,7 @@ class KafkaConnect(MetadataDialect):
         return self._grammars[key]
 
     def _make_grammar(
-        self, wrapped: bool, described: bool, by_image: bool, metadata: Metadata, with_key: bool
+        self, wrapped: bool, described: bool, by_image: bool, metadata: MetadataMembers, with_key: bool
     ) -> Grammar | None:
         own = metadata.members(with_key, both_tokens=True)
         if own is None:
@@ -216,11 +216,11 @@ class KafkaConnect(MetadataDialect):
         return ConnectSchema(schema.name or "", metadata, by_image, tuple(columns), tuple(converts), flags)
 
 
-_metadata = lru_cache(maxsize=64)(Metadata)
+_metadata = lru_cache(maxsize=64)(MetadataMembers)
 _FIXED = KafkaConnectOptions(include_primary_keys=True).metadata(Context(include_tokens=True))
 
 
-def _tokens(metadata: Metadata, record: Mapping[str, Raw], table: str) -> dict[str, str]:
+def _tokens(metadata: MetadataMembers, record: Mapping[str, Raw], table: str) -> dict[str, str]:
     value = metadata.raw(record, metadata.roles.tokens)
     texts = {} if value is None else decoded(texts_or_none, value, "the tokens are not an object", table)
     every: dict[str, str | None] = {**metadata.single_tokens(record)}

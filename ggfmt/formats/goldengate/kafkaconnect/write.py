@@ -45,7 +45,7 @@ _NUMBER = lazy_regex(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", r
 
 
 @dataclass(frozen=True)
-class ColumnType:
+class ConnectColumn:
     """The writing of a column: its Connect schema without `optional` and the name of the field, and the function that
     makes JSON values from texts. `wanted`: the allowed values, in words, for errors. `cut`: times may lose digits."""
 
@@ -55,21 +55,21 @@ class ColumnType:
     cut: bool = False
 
 
-def column_type(type: SqlType, options: KafkaConnectOptions) -> ColumnType:
+def column_type(type: SqlType, options: KafkaConnectOptions) -> ConnectColumn:
     """Return the type of a column. By the manual and messages of 21.1, release 12.3 and later ones do not differ."""
     kind = type.kind
     if options.treat_all_columns_as_strings:
         return _STRING
     if kind is Kind.BOOLEAN:
-        return ColumnType({"type": "boolean"}, json_text.json_booleans, "`true` or `false`")
+        return ConnectColumn({"type": "boolean"}, json_text.json_booleans, "`true` or `false`")
     if kind is Kind.FLOAT:
-        return ColumnType({"type": "float"}, by_number(_float), "a number in the range of a float")
+        return ConnectColumn({"type": "float"}, by_number(_float), "a number in the range of a float")
     if kind is Kind.DOUBLE:
         return _DOUBLE
     if kind in (Kind.DECIMAL, Kind.NUMBER) and options.enable_decimal_logical_type:
         return _decimal(type, options)
     if kind is Kind.INTEGER or (kind is Kind.DECIMAL and type.scale == 0 and _fits(type, _INT64_DIGITS)):
-        return ColumnType({"type": "int64"}, whole, "a whole number of 64 bits")
+        return ConnectColumn({"type": "int64"}, whole, "a whole number of 64 bits")
     if kind in (Kind.DECIMAL, Kind.NUMBER):
         known = kind is Kind.DECIMAL and type.precision is not None and _fits(type, _DOUBLE_DIGITS)
         if options.map_large_numbers_as_strings and not known:
@@ -78,7 +78,7 @@ def column_type(type: SqlType, options: KafkaConnectOptions) -> ColumnType:
         return _WHOLE_OR_DOUBLE if options.whole_numbers_as_integers and without_sizes else _DOUBLE
     if kind in (Kind.DATE, Kind.TIMESTAMP) and options.enable_timestamp_logical_type:
         schema = {"type": "int64", "name": connect.TIMESTAMP, "version": 1}
-        return ColumnType(schema, millis, "a time stamp", cut=True)
+        return ConnectColumn(schema, millis, "a time stamp", cut=True)
     return _STRING
 
 
@@ -86,11 +86,11 @@ def _fits(type: SqlType, digits: int) -> bool:
     return type.precision is None or type.precision <= digits
 
 
-def _decimal(type: SqlType, options: KafkaConnectOptions) -> ColumnType:
+def _decimal(type: SqlType, options: KafkaConnectOptions) -> ConnectColumn:
     scale = options.oracle_number_scale if type.kind is Kind.NUMBER or type.scale is None else type.scale
     schema = {"type": "bytes", "name": connect.DECIMAL, "version": 1, "parameters": {"scale": str(scale)}}
     values = json_text.json_texts(by_value(partial(encoded, scale=scale)))
-    return ColumnType(schema, values, f"a number with at most {scale} digits after the decimal point")
+    return ConnectColumn(schema, values, f"a number with at most {scale} digits after the decimal point")
 
 
 def by_number(text_of: Callable[[float], str]) -> json_text.Values:
@@ -112,8 +112,8 @@ def _float(number: float) -> str:
     return float_text(nearest)
 
 
-_STRING = ColumnType({"type": "string"}, quoted)
-_DOUBLE = ColumnType({"type": "double"}, by_number(double_text), "a number in the range of a double")
+_STRING = ConnectColumn({"type": "string"}, quoted)
+_DOUBLE = ConnectColumn({"type": "double"}, by_number(double_text), "a number in the range of a double")
 _WHOLE_OR_DOUBLE = replace(_DOUBLE, values=by_number(lambda n: str(int(n)) if n.is_integer() else double_text(n)))
 
 

@@ -218,14 +218,14 @@ def odd_records(
 
 
 @dataclass
-class _Table(HeldTable):
+class _XmlTable(HeldTable):
     """The buffered operations of a table. `places` has the place of each column of the definition in `listed`."""
 
     listed: tuple[str, ...]
     places: tuple[int | None, ...]
 
 
-class XmlReader(BatchingReader[_Table]):
+class XmlReader(BatchingReader[_XmlTable]):
     """Reads GoldenGate XML. `source.options`, if given, is an `XmlOptions`."""
 
     sniff = staticmethod(xml_records.sniff)
@@ -301,12 +301,12 @@ class XmlReader(BatchingReader[_Table]):
             yield from self.batch(self.tables[name])
         place_of = {column: place for place, column in enumerate(operation.columns)}
         places = tuple(place_of.get(column) for column in definition.column_names)
-        self.tables[name] = _Table(definition, operation.columns, places)
+        self.tables[name] = _XmlTable(definition, operation.columns, places)
         if self.scanner is not None:
             self.scanner.bind(name, operation.columns)
         return None
 
-    def scanned_columns(self, table: _Table, scanned: SourceBatch) -> ChangeBatch:
+    def scanned_columns(self, table: _XmlTable, scanned: SourceBatch) -> ChangeBatch:
         op_ts, position = scanned.slots
         return ChangeBatch(
             table.definition,
@@ -319,7 +319,7 @@ class XmlReader(BatchingReader[_Table]):
             scanned.tokens,
         )
 
-    def columns(self, table: _Table) -> ChangeBatch:
+    def columns(self, table: _XmlTable) -> ChangeBatch:
         operations: list[XmlOperation] = table.operations
         kinds = [operation.kind for operation in operations]
         befores = [kind == "D" or (kind == "U" and op.has_before) for op, kind in zip(operations, kinds, strict=True)]

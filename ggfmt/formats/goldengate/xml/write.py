@@ -16,7 +16,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings, map_items
 from ggfmt.columnar.metadata import Clock, OpKeys, token_texts
-from ggfmt.columnar.pieces import ATTRIBUTE_ESCAPES, Encoding, Piece, Text, choose, join
+from ggfmt.columnar.pieces import ATTRIBUTE_ESCAPES, Encoding, Piece, TextPiece, choose, join
 from ggfmt.columnar.strings import TextPattern, all_match, rows_where
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api import writing
@@ -44,13 +44,13 @@ def unsupported_characters(array: pa.StringArray) -> pa.BooleanArray | None:
     return pc.fill_null(pc.match_substring_regex(array, _FOREIGN_RE2), False)
 
 
-def attribute(array: pa.StringArray) -> Text:
-    return Text(array, Encoding.ATTRIBUTE, "")
+def attribute(array: pa.StringArray) -> TextPiece:
+    return TextPiece(array, Encoding.ATTRIBUTE, "")
 
 
-def cdata(array: pa.StringArray) -> Text:
+def cdata(array: pa.StringArray) -> TextPiece:
     """Return the texts as between `<![CDATA[` and `]]>`, some in several sections; empty for NULL."""
-    return Text(array, Encoding.CDATA, "")
+    return TextPiece(array, Encoding.CDATA, "")
 
 
 def attribute_text(text: str) -> str:
@@ -86,7 +86,7 @@ class _Side:
         self._there = there
         self._values = column.values
         null = f"   <{name} isNull='true'/>\n"
-        self.value = Text(column.values, Encoding.CDATA, null, f"   <{name}><![CDATA[", f"]]></{name}>\n")
+        self.value = TextPiece(column.values, Encoding.CDATA, null, f"   <{name}><![CDATA[", f"]]></{name}>\n")
         self.missing = f"   <{name} missing='true'/>\n"
 
     def either(self, present: Sequence[Piece], missing: Sequence[Piece]) -> Sequence[Piece]:
