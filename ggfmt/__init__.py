@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from ggfmt.frames.batch_reader import Operations
-    from ggfmt.sinks.preview.preview import Preview
+    from ggfmt.sinks.preview import Preview
 
 __all__ = [
     "Abend",
@@ -81,7 +81,7 @@ _MODULES = {
     "Result": "ggfmt.commands.conversion",
     "Comparison": "ggfmt.comparison.comparison",
     "Operations": "ggfmt.frames.batch_reader",
-    "Preview": "ggfmt.sinks.preview.preview",
+    "Preview": "ggfmt.sinks.preview",
     **dict.fromkeys(_ERRORS, "ggfmt.diagnostics.diagnostic"),
     "Severity": "ggfmt.diagnostics.codes",
     "main": "ggfmt.cli",

@@ -33,8 +33,7 @@ from ggfmt.reading.scan import OperationSink as TaskSink
 from ggfmt.reading.scan import ReadOutcome, Scan, ScanRequest, check_selection
 from ggfmt.reading.splits import ReadJob
 from ggfmt.reading.standard_input import ARGUMENT as STANDARD_INPUT
-from ggfmt.reading.standard_input import check_standard_input
-from ggfmt.reading.topics import DRY_RUN_MESSAGES, SpooledInputs
+from ggfmt.reading.standard_input import DRY_RUN_MESSAGES, SpooledInputs, check_standard_input
 
 J = TypeVar("J", bound=ReadJob)
 O = TypeVar("O", bound=ReadOutcome)  # noqa: E741

@@ -23,7 +23,7 @@ import pyarrow.fs as pafs
 from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import credentials, without_credentials
 from ggfmt.lazy import lazy_regex
-from ggfmt.network import refusal
+from ggfmt.machine import refusal
 
 T = TypeVar("T")
 
@@ -558,3 +558,7 @@ def remedy(error: BaseException, otherwise: str) -> str | None:
     """Return advice for a directory that ggfmt cannot write, with an alternative, if the cause is known."""
     known = _REMEDIES.get(getattr(error, "errno", None) or 0)
     return store_remedy(error) if known is None else f"{known}, or {otherwise}"
+
+
+def is_database(given: str) -> bool:
+    return re.match(r"postgres(?:ql)?://", given) is not None

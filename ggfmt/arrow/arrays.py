@@ -185,3 +185,9 @@ def from_buffers(type: pa.DataType, length: int, buffers: _Buffers, null_count: 
 def from_buffers(type: Any, length: int, buffers: Any, null_count: int = -1) -> Any:
     """Return an array over buffers, as `pa.Array.from_buffers` does, in the class of its type."""
     return pa.Array.from_buffers(type, length, buffers, null_count)
+
+
+# How operations and rows are staged in the IPC format of Arrow: with lz4 where Arrow has it, and without its threads.
+# Tasks run side by side, and a thread that cannot start for lack of memory is no MemoryError.
+STAGED = pa.ipc.IpcWriteOptions(compression="lz4" if pa.Codec.is_available("lz4") else None, use_threads=False)
+READ = pa.ipc.IpcReadOptions(use_threads=False)

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import typer
 
 from ggfmt.cli.output import interrupt_before_commit
-from ggfmt.commands import options
+from ggfmt.commands import declaration
 from ggfmt.commands.application import ApplyRequest, run_application
 from ggfmt.commands.arguments import Properties, pairs
 from ggfmt.commands.comparison import CompareRequest, run_comparison
@@ -22,7 +22,7 @@ from ggfmt.diagnostics.diagnostic import UsageError
 OutputFormat = Literal["text", "json"]
 
 
-def consolidate(request: ConsolidateRequest, progress: Annotated[bool | None, options.PROGRESS] = None) -> None:
+def consolidate(request: ConsolidateRequest, progress: Annotated[bool | None, declaration.PROGRESS] = None) -> None:
     """Write the rows of tables as they are after all changes.
 
     `ggfmt consolidate changes/ -o out`
@@ -44,7 +44,7 @@ def consolidate(request: ConsolidateRequest, progress: Annotated[bool | None, op
         raise typer.Exit(4)
 
 
-def apply(request: ApplyRequest, progress: Annotated[bool | None, options.PROGRESS] = None) -> None:
+def apply(request: ApplyRequest, progress: Annotated[bool | None, declaration.PROGRESS] = None) -> None:
     """Apply change files to the tables of a PostgreSQL database.
 
     `ggfmt apply changes/ postgresql://USER@HOST/DATABASE`
@@ -98,8 +98,8 @@ def compare(
 def verify(
     output: Annotated[str, Argument(metavar="DIR", help="An output directory, as a path or a URI; `kafka://BROKER`.")],
     output_format: Annotated[OutputFormat, Option(panel="Display", help="Format of the result.")] = "text",
-    job: Annotated[str | None, options.JOB] = None,
-    producer_config: Annotated[Path | None, options.PRODUCER_CONFIG] = None,
+    job: Annotated[str | None, declaration.JOB] = None,
+    producer_config: Annotated[Path | None, declaration.PRODUCER_CONFIG] = None,
 ) -> None:
     """Read an output back, and report what differs from its manifests.
 
@@ -174,10 +174,10 @@ def doctor(
             metavar="URL", panel="Spark", help="Also run a small job on this Spark master.", complete="spark_masters"
         ),
     ] = None,
-    spark_conf: Annotated[Properties, options.SPARK_CONF] = None,
-    java_home: Annotated[str | None, options.JAVA_HOME] = None,
+    spark_conf: Annotated[Properties, declaration.SPARK_CONF] = None,
+    java_home: Annotated[str | None, declaration.JAVA_HOME] = None,
     kafka: Annotated[str | None, Option(metavar="BROKER", panel="Kafka", help="Also check this cluster.")] = None,
-    producer_config: Annotated[Path | None, options.PRODUCER_CONFIG] = None,
+    producer_config: Annotated[Path | None, declaration.PRODUCER_CONFIG] = None,
     schema_registry: Annotated[
         str | None, Option(metavar="URL", panel="Kafka", help="Also check this schema registry.")
     ] = None,

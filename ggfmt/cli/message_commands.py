@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from ggfmt.cli.output import emit_warnings, interrupt_before_commit
-from ggfmt.commands import options
+from ggfmt.commands import declaration
 from ggfmt.commands.conversion import ConvertRequest, run_conversion
 from ggfmt.commands.declaration import After, Option
 from ggfmt.commands.inspection import PreviewRequest, SchemaRequest, make_schemas, run_preview
@@ -25,7 +25,7 @@ def run(
     report: Annotated[
         Path | None, Option(metavar="FILE", panel="Output", help="Write the totals as JSON."), After("max_record")
     ] = None,
-    progress: Annotated[bool | None, options.PROGRESS] = None,
+    progress: Annotated[bool | None, declaration.PROGRESS] = None,
 ) -> None:
     """Convert change files to the messages of the configured handlers.
 
@@ -38,15 +38,19 @@ def run(
     `ggfmt run changes/ -c json.properties -o out`
     """
     from ggfmt.render.progress import progress_bar
-    from ggfmt.spark.target import detect_spark
+    from ggfmt.render.terminal import is_interactive
 
     if report is not None:
         _check_writable(report, "--report")
     with interrupt_before_commit():
         import ggfmt.config.handlers
         import ggfmt.sinks.messages.run  # noqa: F401 - both are much to load
-    there = detect_spark()
-    shown = False if request.dry_run or (progress is None and there is not None and there.shows_progress) else progress
+    shown = False if request.dry_run else progress
+    if shown is None and is_interactive(sys.stderr):
+        from ggfmt.spark.target import detect_spark
+
+        there = detect_spark()
+        shown = False if there is not None and there.shows_progress else None
     with (
         progress_bar(shown, request.output == "-" and sys.stdout.isatty()) as progress_callback,
         interrupt_before_commit(),

@@ -12,7 +12,7 @@ import typer
 
 from ggfmt.commands.declaration import Argument, Option
 from ggfmt.diagnostics.diagnostic import Abend, UsageError, did_you_mean, list_names, suggestion
-from ggfmt.options.property_values import argument_error
+from ggfmt.options.spec import argument_error
 from ggfmt.version import VERSION
 
 

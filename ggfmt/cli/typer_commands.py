@@ -23,7 +23,7 @@ from ggfmt.cli.output import emit
 from ggfmt.commands.declaration import After, Argument, OldName, Option, Panel, Parameter, parameters, type_and_metadata
 from ggfmt.dataclasses import is_dataclass
 from ggfmt.lazy import lazy_regex
-from ggfmt.options.property_values import refuse_empty
+from ggfmt.options.spec import refuse_empty
 
 _log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from typing import ParamSpec, TypeVar
 from ggfmt.commands.declaration import Option, Parameter, parameters
 from ggfmt.diagnostics.argument_names import ArgumentKind, ArgumentName, ArgumentNames, arguments_named
 from ggfmt.diagnostics.diagnostic import GgfmtError
-from ggfmt.options.property_values import refuse_empty
+from ggfmt.options.spec import refuse_empty
 
 P = ParamSpec("P")
 R = TypeVar("R")

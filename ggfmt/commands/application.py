@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path as LocalPath
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from ggfmt.commands import arguments, options
+from ggfmt.commands import arguments, declaration
 from ggfmt.commands.arguments import Path, Paths, Properties
 from ggfmt.commands.consolidation import ConsolidateRequest, run_consolidation
 from ggfmt.commands.declaration import Option, PythonOnly, parameters
@@ -34,7 +34,7 @@ class ApplyRequest:
     the database prevents the run. Nothing was changed then.
     """
 
-    inputs: Annotated[Path | Sequence[Path], options.CHANGES_AND_DATABASE]
+    inputs: Annotated[Path | Sequence[Path], declaration.CHANGES_AND_DATABASE]
     database: Annotated[str | None, PythonOnly()] = None
     stream: Annotated[
         str, Option(metavar="NAME", panel="Output", help="The name under which the database remembers what was read.")
@@ -45,10 +45,10 @@ class ApplyRequest:
             metavar="SECONDS", min=0, panel="Input", help="Skip files that were just written to, and all after them."
         ),
     ] = None
-    key: Annotated[str | Sequence[str] | Mapping[str, Sequence[str]] | None, options.KEY] = None
-    order: Annotated[RowOrder, options.ORDER] = "auto"
-    starts_empty: Annotated[bool, options.STARTS_EMPTY] = False
-    types: Annotated[Mapping[str, str] | Sequence[str] | None, options.TYPES] = None
+    key: Annotated[str | Sequence[str] | Mapping[str, Sequence[str]] | None, declaration.KEY] = None
+    order: Annotated[RowOrder, declaration.ORDER] = "auto"
+    starts_empty: Annotated[bool, declaration.STARTS_EMPTY] = False
+    types: Annotated[Mapping[str, str] | Sequence[str] | None, declaration.TYPES] = None
     strict: Annotated[bool, Option(panel="Checks", help="Stop if operations contradict the rows.")] = False
     dry_run: Annotated[bool, Option(panel="Checks", help="Print the SQL of the run, and roll it back.")] = False
     print_sql: Annotated[
@@ -59,25 +59,25 @@ class ApplyRequest:
             help="Only print SQL for an INPUT of `consolidate --changes`; without DATABASE.",
         ),
     ] = None
-    input_format: Annotated[str, options.INPUT_FORMAT] = "auto"
-    input_config: Annotated[Path | None, options.INPUT_CONFIG] = None
-    input_options: Annotated[Properties, options.INPUT_OPTIONS] = None
-    schema_registry: Annotated[Path | None, options.SCHEMA_REGISTRY] = None
-    definitions: Annotated[Mapping[str, TableDef] | Paths, options.DEFINITIONS] = None
-    table: Annotated[str | Sequence[str] | None, options.TABLES] = None
-    exclude: Annotated[str | Sequence[str] | None, options.EXCLUDE] = None
-    columns: Annotated[str | Mapping[str, Sequence[str]] | None, options.COLUMNS] = None
-    mask: Annotated[Mapping[str, str] | str | Sequence[str] | None, options.MASK] = None
-    mask_key: Annotated[Path | None, options.MASK_KEY] = None
-    max_record: Annotated[int | str | None, options.MAX_RECORD] = None
+    input_format: Annotated[str, declaration.INPUT_FORMAT] = "auto"
+    input_config: Annotated[Path | None, declaration.INPUT_CONFIG] = None
+    input_options: Annotated[Properties, declaration.INPUT_OPTIONS] = None
+    schema_registry: Annotated[Path | None, declaration.SCHEMA_REGISTRY] = None
+    definitions: Annotated[Mapping[str, TableDef] | Paths, declaration.DEFINITIONS] = None
+    table: Annotated[str | Sequence[str] | None, declaration.TABLES] = None
+    exclude: Annotated[str | Sequence[str] | None, declaration.EXCLUDE] = None
+    columns: Annotated[str | Mapping[str, Sequence[str]] | None, declaration.COLUMNS] = None
+    mask: Annotated[Mapping[str, str] | str | Sequence[str] | None, declaration.MASK] = None
+    mask_key: Annotated[Path | None, declaration.MASK_KEY] = None
+    max_record: Annotated[int | str | None, declaration.MAX_RECORD] = None
     _: KW_ONLY
-    producer_config: Annotated[Path | None, options.PRODUCER_CONFIG] = None
-    staging: Annotated[Path | None, options.STAGING] = None
+    producer_config: Annotated[Path | None, declaration.PRODUCER_CONFIG] = None
+    staging: Annotated[Path | None, declaration.STAGING] = None
     progress: Annotated[Callable[[ProgressSnapshot], None] | None, PythonOnly()] = None
 
 
 def run_application(request: ApplyRequest) -> list[str]:
-    from ggfmt.database import is_database
+    from ggfmt.location import is_database
     from ggfmt.rows.targets.postgresql_state import CHECKPOINT, OUTPUT, ApplyConnection
     from ggfmt.scratch import Scratch, remove_abandoned
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, get_args, get_origin
 from ggfmt.commands.declaration import parameters
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, UsageError, list_names, suggestion
 from ggfmt.lazy import lazy_regex
-from ggfmt.options.property_values import PropertyValue, argument_error, property_text
+from ggfmt.options.spec import PropertyValue, argument_error, property_text
 
 if TYPE_CHECKING:
     from ggfmt.config.handlers import Configuration
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ggfmt.model.selection import Mask, TableSelection
     from ggfmt.model.table import TableDef
     from ggfmt.options.value_types import Keys
-    from ggfmt.reading.topics import TopicSettings
+    from ggfmt.reading.standard_input import TopicSettings
 
 Path = str | PathLike[str]
 Paths = Path | Sequence[Path] | None
@@ -126,7 +126,7 @@ def _mask_key(file: Path | None) -> bytes:
 
 
 def topics(properties: Path | None, staging: Path | None = None) -> TopicSettings:
-    from ggfmt.reading.topics import TopicSettings
+    from ggfmt.reading.standard_input import TopicSettings
 
     return TopicSettings(text(properties), text(staging))
 
@@ -239,9 +239,9 @@ def input_settings(
 
 def tables(definitions: Mapping[str, TableDef] | Paths, source: WriterSettings | None = None) -> dict[str, TableDef]:
     """Return table definitions of files and databases; files count first. `source` is how the input was written."""
-    from ggfmt.database import is_database
     from ggfmt.definitions import load_definitions
     from ggfmt.formats.api.format import DEFAULT_SETTINGS
+    from ggfmt.location import is_database
 
     if isinstance(definitions, Mapping):
         return dict(definitions)

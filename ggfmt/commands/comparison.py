@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from ggfmt.commands import arguments, options
+from ggfmt.commands import arguments, declaration
 from ggfmt.commands.arguments import Path, Properties
 from ggfmt.commands.declaration import Argument, OldName, Option, settings_from
 from ggfmt.dataclasses import dataclass
@@ -34,8 +34,8 @@ class CompareRequest:
         ),
     ]
     b: Annotated[Path, Argument(metavar="B", help="The other side, for example an export of the database.")]
-    key: Annotated[str | Sequence[str] | Mapping[str, Sequence[str]] | None, options.KEY] = None
-    table: Annotated[str | None, options.TABLE] = None
+    key: Annotated[str | Sequence[str] | Mapping[str, Sequence[str]] | None, declaration.KEY] = None
+    table: Annotated[str | None, declaration.TABLE] = None
     ignore_columns: Annotated[
         str | Sequence[str] | None,
         Option("--ignore-column", metavar="COLUMN", panel="Checks", help="Do not compare this column."),

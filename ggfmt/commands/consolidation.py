@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from ggfmt.commands import arguments, options
+from ggfmt.commands import arguments, declaration
 from ggfmt.commands.arguments import Path, Paths, Properties
 from ggfmt.commands.conversion import OnReject
 from ggfmt.commands.declaration import After, OldName, Option, PythonOnly, settings_from
 from ggfmt.commands.runners import choose_runner
 from ggfmt.dataclasses import KW_ONLY, dataclass
-from ggfmt.options.property_values import argument_error
+from ggfmt.options.spec import argument_error
 from ggfmt.options.value_types import ForeignCommits, OnUnfit, RowOrder, TableErrors
 from ggfmt.rowfiles.formats import ROW_FORMATS
 from ggfmt.summary import Summarized, Summary, SummaryTable
@@ -44,7 +44,7 @@ class ConsolidateRequest:
     because of the data, and CommittedWithErrors where something failed after the commit.
     """
 
-    inputs: Annotated[Path | Sequence[Path], options.INPUTS, OldName("paths")]
+    inputs: Annotated[Path | Sequence[Path], declaration.INPUTS, OldName("paths")]
     output: Annotated[
         Path,
         Option(
@@ -64,44 +64,44 @@ class ConsolidateRequest:
         Path | None,
         Option(metavar="DIR", help="A base snapshot: an earlier result, or an export with one directory per table."),
     ] = None
-    checkpoint: Annotated[Path | None, options.CHECKPOINT] = None
-    settle: Annotated[float | None, options.SETTLE] = None
+    checkpoint: Annotated[Path | None, declaration.CHECKPOINT] = None
+    settle: Annotated[float | None, declaration.SETTLE] = None
     keep: Annotated[
         str | Sequence[str] | None,
         Option(
             metavar="STATES", multiple=False, help="Also write rows that are `deleted` or `unresolved`, with a mark."
         ),
     ] = None
-    key: Annotated[str | Sequence[str] | Mapping[str, Sequence[str]] | None, options.KEY, OldName("primary_keys")] = (
-        None
-    )
-    order: Annotated[RowOrder, options.ORDER] = "auto"
-    types: Annotated[Mapping[str, str] | Sequence[str] | None, options.TYPES] = None
+    key: Annotated[
+        str | Sequence[str] | Mapping[str, Sequence[str]] | None, declaration.KEY, OldName("primary_keys")
+    ] = None
+    order: Annotated[RowOrder, declaration.ORDER] = "auto"
+    types: Annotated[Mapping[str, str] | Sequence[str] | None, declaration.TYPES] = None
     strict: Annotated[bool, Option(panel="Checks", help="Stop if a row is unresolved.")] = False
-    mode: Annotated[RowMode, options.MODE] = "error"
-    input_format: Annotated[str, options.INPUT_FORMAT] = "auto"
-    input_config: Annotated[Path | None, options.INPUT_CONFIG] = None
-    input_options: Annotated[Properties, options.INPUT_OPTIONS] = None
-    definitions: Annotated[Mapping[str, TableDef] | Paths, options.DEFINITIONS] = None
+    mode: Annotated[RowMode, declaration.MODE] = "error"
+    input_format: Annotated[str, declaration.INPUT_FORMAT] = "auto"
+    input_config: Annotated[Path | None, declaration.INPUT_CONFIG] = None
+    input_options: Annotated[Properties, declaration.INPUT_OPTIONS] = None
+    definitions: Annotated[Mapping[str, TableDef] | Paths, declaration.DEFINITIONS] = None
     master: Annotated[
         str | None, Option(metavar="URL", panel="Spark", help="The Spark master; default local. `none`: without Spark.")
     ] = None
-    spark_conf: Annotated[Properties, options.SPARK_CONF] = None
-    java_home: Annotated[Path | None, options.JAVA_HOME] = None
-    split_size: Annotated[int | str | None, options.SPLIT_SIZE] = None
-    max_record: Annotated[int | str | None, options.MAX_RECORD] = None
-    remote: Annotated[str | None, options.REMOTE] = None
+    spark_conf: Annotated[Properties, declaration.SPARK_CONF] = None
+    java_home: Annotated[Path | None, declaration.JAVA_HOME] = None
+    split_size: Annotated[int | str | None, declaration.SPLIT_SIZE] = None
+    max_record: Annotated[int | str | None, declaration.MAX_RECORD] = None
+    remote: Annotated[str | None, declaration.REMOTE] = None
     _: KW_ONLY
-    schema_registry: Annotated[Path | None, options.SCHEMA_REGISTRY, After("input_options")] = None
-    producer_config: Annotated[Path | None, options.PRODUCER_CONFIG] = None
-    staging: Annotated[Path | None, options.STAGING] = None
-    allow_empty: Annotated[bool, options.ALLOW_EMPTY, After("base")] = False
-    on_reject: Annotated[OnReject, options.ON_REJECT, After("mode")] = "abend"
-    table: Annotated[str | Sequence[str] | None, options.TABLES, After("definitions")] = None
-    exclude: Annotated[str | Sequence[str] | None, options.EXCLUDE, After("table")] = None
-    columns: Annotated[str | Mapping[str, Sequence[str]] | None, options.COLUMNS, After("exclude")] = None
-    mask: Annotated[Mapping[str, str] | str | Sequence[str] | None, options.MASK, After("columns")] = None
-    mask_key: Annotated[Path | None, options.MASK_KEY, After("mask")] = None
+    schema_registry: Annotated[Path | None, declaration.SCHEMA_REGISTRY, After("input_options")] = None
+    producer_config: Annotated[Path | None, declaration.PRODUCER_CONFIG] = None
+    staging: Annotated[Path | None, declaration.STAGING] = None
+    allow_empty: Annotated[bool, declaration.ALLOW_EMPTY, After("base")] = False
+    on_reject: Annotated[OnReject, declaration.ON_REJECT, After("mode")] = "abend"
+    table: Annotated[str | Sequence[str] | None, declaration.TABLES, After("definitions")] = None
+    exclude: Annotated[str | Sequence[str] | None, declaration.EXCLUDE, After("table")] = None
+    columns: Annotated[str | Mapping[str, Sequence[str]] | None, declaration.COLUMNS, After("exclude")] = None
+    mask: Annotated[Mapping[str, str] | str | Sequence[str] | None, declaration.MASK, After("columns")] = None
+    mask_key: Annotated[Path | None, declaration.MASK_KEY, After("mask")] = None
     catalog: Annotated[
         str | None, Option(metavar="NAME", help="The Iceberg catalog in the configuration of PyIceberg."), After("to")
     ] = None
@@ -133,7 +133,7 @@ class ConsolidateRequest:
         Option(metavar="TEXT", help="Text before the names of metadata columns: `gg` gives `gg_op`."),
         After("keep"),
     ] = ""
-    starts_empty: Annotated[bool, options.STARTS_EMPTY, After("order")] = False
+    starts_empty: Annotated[bool, declaration.STARTS_EMPTY, After("order")] = False
     on_unfit: Annotated[
         OnUnfit,
         Option(panel="Checks", help="What to do with a value that does not fit its column type."),

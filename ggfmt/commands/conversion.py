@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from ggfmt.commands import arguments, options
+from ggfmt.commands import arguments, declaration
 from ggfmt.commands.arguments import Path, Paths, Properties, ignore_warnings
 from ggfmt.commands.declaration import After, OldName, Option, PythonOnly, settings_from
 from ggfmt.commands.runners import STREAM, choose_runner
@@ -123,8 +123,8 @@ class ConvertRequest:
     nothing was committed because of the data, and CommittedWithErrors where something failed after the commit.
     """
 
-    inputs: Annotated[Path | Sequence[Path], options.INPUTS]
-    config: Annotated[Paths, options.CONFIG] = None
+    inputs: Annotated[Path | Sequence[Path], declaration.INPUTS]
+    config: Annotated[Paths, declaration.CONFIG] = None
     output: Annotated[
         Path | None,
         Option(
@@ -135,24 +135,24 @@ class ConvertRequest:
             help="A directory, or `kafka://BROKER`; default: the handler's `rootFilePath`. `-`: standard output.",
         ),
     ] = None
-    to: Annotated[str | None, options.TO] = None
-    handlers: Annotated[str | Sequence[str] | None, options.HANDLERS] = None
-    input_format: Annotated[str, options.INPUT_FORMAT] = "auto"
-    input_config: Annotated[Path | None, options.INPUT_CONFIG] = None
-    input_options: Annotated[Properties, options.INPUT_OPTIONS] = None
-    definitions: Annotated[Mapping[str, TableDef] | Paths, options.DEFINITIONS] = None
-    settings: Annotated[Properties, options.SETTINGS] = None
-    mode: Annotated[Mode, options.MODE] = "error"
-    on_reject: Annotated[OnReject, options.ON_REJECT] = "abend"
+    to: Annotated[str | None, declaration.TO] = None
+    handlers: Annotated[str | Sequence[str] | None, declaration.HANDLERS] = None
+    input_format: Annotated[str, declaration.INPUT_FORMAT] = "auto"
+    input_config: Annotated[Path | None, declaration.INPUT_CONFIG] = None
+    input_options: Annotated[Properties, declaration.INPUT_OPTIONS] = None
+    definitions: Annotated[Mapping[str, TableDef] | Paths, declaration.DEFINITIONS] = None
+    settings: Annotated[Properties, declaration.SETTINGS] = None
+    mode: Annotated[Mode, declaration.MODE] = "error"
+    on_reject: Annotated[OnReject, declaration.ON_REJECT] = "abend"
     strict: Annotated[
         bool,
         Option(panel="Output", help="Stop if a handler cannot write a value without loss."),
         OldName("strict_fidelity"),
     ] = False
-    allow_empty: Annotated[bool, options.ALLOW_EMPTY] = False
-    checkpoint: Annotated[Path | None, options.CHECKPOINT] = None
-    settle: Annotated[float | None, options.SETTLE] = None
-    current_timestamp: Annotated[datetime | str | None, options.CURRENT_TIMESTAMP] = None
+    allow_empty: Annotated[bool, declaration.ALLOW_EMPTY] = False
+    checkpoint: Annotated[Path | None, declaration.CHECKPOINT] = None
+    settle: Annotated[float | None, declaration.SETTLE] = None
+    current_timestamp: Annotated[datetime | str | None, declaration.CURRENT_TIMESTAMP] = None
     master: Annotated[
         str | None,
         Option(
@@ -162,14 +162,14 @@ class ConvertRequest:
             help="The Spark master; default local. `none`: without Spark, on all cores; `none[4]`: in four processes.",
         ),
     ] = None
-    spark_conf: Annotated[Properties, options.SPARK_CONF] = None
-    java_home: Annotated[Path | None, options.JAVA_HOME] = None
-    split_size: Annotated[int | str | None, options.SPLIT_SIZE] = None
-    max_record: Annotated[int | str | None, options.MAX_RECORD] = None
+    spark_conf: Annotated[Properties, declaration.SPARK_CONF] = None
+    java_home: Annotated[Path | None, declaration.JAVA_HOME] = None
+    split_size: Annotated[int | str | None, declaration.SPLIT_SIZE] = None
+    max_record: Annotated[int | str | None, declaration.MAX_RECORD] = None
     dry_run: Annotated[
         bool, Option(panel="Output", help="Check everything, show what the run would do, and write nothing.")
     ] = False
-    remote: Annotated[str | None, options.REMOTE, After("master")] = None
+    remote: Annotated[str | None, declaration.REMOTE, After("master")] = None
     event_handlers: Annotated[
         EventHandlers,
         Option(
@@ -179,18 +179,18 @@ class ConvertRequest:
         After("strict"),
     ] = "below"
     _: KW_ONLY
-    schema_registry: Annotated[Path | None, options.SCHEMA_REGISTRY, After("input_options")] = None
-    producer_config: Annotated[Path | None, options.PRODUCER_CONFIG] = None
-    staging: Annotated[Path | None, options.STAGING] = None
-    table: Annotated[str | Sequence[str] | None, options.TABLES, After("definitions")] = None
-    exclude: Annotated[str | Sequence[str] | None, options.EXCLUDE, After("table")] = None
-    columns: Annotated[str | Mapping[str, Sequence[str]] | None, options.COLUMNS, After("exclude")] = None
-    mask: Annotated[Mapping[str, str] | str | Sequence[str] | None, options.MASK, After("columns")] = None
-    mask_key: Annotated[Path | None, options.MASK_KEY, After("mask")] = None
-    job: Annotated[str | None, options.JOB] = None
-    create_topics: Annotated[str | int | None, options.CREATE_TOPICS] = None
-    rate: Annotated[float | str | None, options.RATE] = None
-    atomic: Annotated[bool, options.ATOMIC] = False
+    schema_registry: Annotated[Path | None, declaration.SCHEMA_REGISTRY, After("input_options")] = None
+    producer_config: Annotated[Path | None, declaration.PRODUCER_CONFIG] = None
+    staging: Annotated[Path | None, declaration.STAGING] = None
+    table: Annotated[str | Sequence[str] | None, declaration.TABLES, After("definitions")] = None
+    exclude: Annotated[str | Sequence[str] | None, declaration.EXCLUDE, After("table")] = None
+    columns: Annotated[str | Mapping[str, Sequence[str]] | None, declaration.COLUMNS, After("exclude")] = None
+    mask: Annotated[Mapping[str, str] | str | Sequence[str] | None, declaration.MASK, After("columns")] = None
+    mask_key: Annotated[Path | None, declaration.MASK_KEY, After("mask")] = None
+    job: Annotated[str | None, declaration.JOB] = None
+    create_topics: Annotated[str | int | None, declaration.CREATE_TOPICS] = None
+    rate: Annotated[float | str | None, declaration.RATE] = None
+    atomic: Annotated[bool, declaration.ATOMIC] = False
     spark: Annotated[object | None, PythonOnly()] = None
     warn: Annotated[Callable[[Sequence[Diagnostic]], None], PythonOnly()] = ignore_warnings
     progress: Annotated[Callable[[ProgressSnapshot], None] | None, PythonOnly()] = None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from ggfmt.commands import arguments, options
+from ggfmt.commands import arguments, declaration
 from ggfmt.commands.arguments import Path, Paths, Properties, ignore_warnings
 from ggfmt.commands.conversion import OnReject
 from ggfmt.commands.declaration import After, Argument, Option, PythonOnly, settings_from
@@ -17,7 +17,7 @@ from ggfmt.java.text import visible
 
 if TYPE_CHECKING:
     from ggfmt.model.table import TableDef
-    from ggfmt.sinks.preview.preview import Preview
+    from ggfmt.sinks.preview import Preview
     from ggfmt.sinks.schema import Schemas
 
 log = logging.getLogger("ggfmt")
@@ -35,33 +35,33 @@ class PreviewRequest:
     Raises what `convert` raises.
     """
 
-    inputs: Annotated[Path | Sequence[Path], options.INPUTS]
-    config: Annotated[Paths, options.CONFIG] = None
+    inputs: Annotated[Path | Sequence[Path], declaration.INPUTS]
+    config: Annotated[Paths, declaration.CONFIG] = None
     count: Annotated[
         int, Option("-n", "--messages", metavar="N", min=1, panel="Display", help="How many messages of each table.")
     ] = 5
-    table: Annotated[str | Sequence[str] | None, options.TABLES] = None
-    to: Annotated[str | None, options.TO] = None
-    handlers: Annotated[str | Sequence[str] | None, options.HANDLERS] = None
-    input_format: Annotated[str, options.INPUT_FORMAT] = "auto"
-    input_config: Annotated[Path | None, options.INPUT_CONFIG] = None
-    input_options: Annotated[Properties, options.INPUT_OPTIONS] = None
-    definitions: Annotated[Mapping[str, TableDef] | Paths, options.DEFINITIONS] = None
-    settings: Annotated[Properties, options.SETTINGS] = None
-    current_timestamp: Annotated[datetime | str | None, options.CURRENT_TIMESTAMP] = None
+    table: Annotated[str | Sequence[str] | None, declaration.TABLES] = None
+    to: Annotated[str | None, declaration.TO] = None
+    handlers: Annotated[str | Sequence[str] | None, declaration.HANDLERS] = None
+    input_format: Annotated[str, declaration.INPUT_FORMAT] = "auto"
+    input_config: Annotated[Path | None, declaration.INPUT_CONFIG] = None
+    input_options: Annotated[Properties, declaration.INPUT_OPTIONS] = None
+    definitions: Annotated[Mapping[str, TableDef] | Paths, declaration.DEFINITIONS] = None
+    settings: Annotated[Properties, declaration.SETTINGS] = None
+    current_timestamp: Annotated[datetime | str | None, declaration.CURRENT_TIMESTAMP] = None
     _: KW_ONLY
-    schema_registry: Annotated[Path | None, options.SCHEMA_REGISTRY, After("input_options")] = None
-    producer_config: Annotated[Path | None, options.PRODUCER_CONFIG] = None
-    exclude: Annotated[str | Sequence[str] | None, options.EXCLUDE, After("table")] = None
-    columns: Annotated[str | Mapping[str, Sequence[str]] | None, options.COLUMNS, After("exclude")] = None
-    mask: Annotated[Mapping[str, str] | str | Sequence[str] | None, options.MASK, After("columns")] = None
-    mask_key: Annotated[Path | None, options.MASK_KEY, After("mask")] = None
+    schema_registry: Annotated[Path | None, declaration.SCHEMA_REGISTRY, After("input_options")] = None
+    producer_config: Annotated[Path | None, declaration.PRODUCER_CONFIG] = None
+    exclude: Annotated[str | Sequence[str] | None, declaration.EXCLUDE, After("table")] = None
+    columns: Annotated[str | Mapping[str, Sequence[str]] | None, declaration.COLUMNS, After("exclude")] = None
+    mask: Annotated[Mapping[str, str] | str | Sequence[str] | None, declaration.MASK, After("columns")] = None
+    mask_key: Annotated[Path | None, declaration.MASK_KEY, After("mask")] = None
     warn: Annotated[Callable[[Sequence[Diagnostic]], None], PythonOnly()] = ignore_warnings
 
 
 def run_preview(request: PreviewRequest) -> Preview:
-    from ggfmt.sinks.preview.preview import PreviewSettings
-    from ggfmt.sinks.preview.preview import preview as look
+    from ggfmt.sinks.preview import PreviewSettings
+    from ggfmt.sinks.preview import preview as look
 
     configuration = arguments.configuration(request.config, request.settings, request.handlers, request.to)
     request.warn(configuration.diagnostics)
@@ -98,27 +98,27 @@ class SchemaRequest:
     inputs: Annotated[
         Path | Sequence[Path] | None, Argument(metavar="INPUT", help="Files, directories or globs to find tables in.")
     ] = None
-    config: Annotated[Paths, options.CONFIG] = None
-    definitions: Annotated[Mapping[str, TableDef] | Paths, options.DEFINITIONS] = None
-    settings: Annotated[Properties, options.SETTINGS] = None
-    handlers: Annotated[str | Sequence[str] | None, options.HANDLERS] = None
-    input_format: Annotated[str, options.INPUT_FORMAT] = "auto"
+    config: Annotated[Paths, declaration.CONFIG] = None
+    definitions: Annotated[Mapping[str, TableDef] | Paths, declaration.DEFINITIONS] = None
+    settings: Annotated[Properties, declaration.SETTINGS] = None
+    handlers: Annotated[str | Sequence[str] | None, declaration.HANDLERS] = None
+    input_format: Annotated[str, declaration.INPUT_FORMAT] = "auto"
     kind: Annotated[
         SchemaKind | None,
         Option(help="The kind of schema. Default: the kind of each handler's format."),
         After("output"),
     ] = None
     _: KW_ONLY
-    on_reject: Annotated[OnReject, options.ON_REJECT, After("output")] = "abend"
-    producer_config: Annotated[Path | None, options.PRODUCER_CONFIG] = None
-    input_config: Annotated[Path | None, options.INPUT_CONFIG, After("input_format")] = None
-    input_options: Annotated[Properties, options.INPUT_OPTIONS, After("input_config")] = None
-    schema_registry: Annotated[Path | None, options.SCHEMA_REGISTRY, After("input_options")] = None
-    table: Annotated[str | Sequence[str] | None, options.TABLES, After("definitions")] = None
-    exclude: Annotated[str | Sequence[str] | None, options.EXCLUDE, After("table")] = None
-    columns: Annotated[str | Mapping[str, Sequence[str]] | None, options.COLUMNS, After("exclude")] = None
-    mask: Annotated[Mapping[str, str] | str | Sequence[str] | None, options.MASK, After("columns")] = None
-    mask_key: Annotated[Path | None, options.MASK_KEY, After("mask")] = None
+    on_reject: Annotated[OnReject, declaration.ON_REJECT, After("output")] = "abend"
+    producer_config: Annotated[Path | None, declaration.PRODUCER_CONFIG] = None
+    input_config: Annotated[Path | None, declaration.INPUT_CONFIG, After("input_format")] = None
+    input_options: Annotated[Properties, declaration.INPUT_OPTIONS, After("input_config")] = None
+    schema_registry: Annotated[Path | None, declaration.SCHEMA_REGISTRY, After("input_options")] = None
+    table: Annotated[str | Sequence[str] | None, declaration.TABLES, After("definitions")] = None
+    exclude: Annotated[str | Sequence[str] | None, declaration.EXCLUDE, After("table")] = None
+    columns: Annotated[str | Mapping[str, Sequence[str]] | None, declaration.COLUMNS, After("exclude")] = None
+    mask: Annotated[Mapping[str, str] | str | Sequence[str] | None, declaration.MASK, After("columns")] = None
+    mask_key: Annotated[Path | None, declaration.MASK_KEY, After("mask")] = None
     warn: Annotated[Callable[[Sequence[Diagnostic]], None], PythonOnly()] = ignore_warnings
 
 
@@ -158,7 +158,7 @@ class LintRequest:
         ),
     ] = None
     text: Annotated[str | bytes | None, PythonOnly()] = None
-    settings: Annotated[Properties, options.SETTINGS, After("machine")] = None
+    settings: Annotated[Properties, declaration.SETTINGS, After("machine")] = None
     name: Annotated[str, PythonOnly()] = "<text>"
     _: KW_ONLY
     for_run: Annotated[

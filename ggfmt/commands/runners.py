@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 from ggfmt.commands.arguments import Properties, pairs
 from ggfmt.config.settings_file import FILE_NAME, OF_LINTER, OF_RUNS, parse_toml
-from ggfmt.cores import available_cores
 from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, list_names, suggestion
 from ggfmt.lazy import lazy_regex
+from ggfmt.machine import available_cores
 
 if TYPE_CHECKING:
     from ggfmt.reading.runner import InProcess, Runner
-    from ggfmt.reading.topics import TopicSettings
+    from ggfmt.reading.standard_input import TopicSettings
 
 MASTER_VARIABLE = "GGFMT_MASTER"
 STREAM = "-"
@@ -52,7 +52,7 @@ class RunnerChoice:
         that are on this machine."""
         if self.cluster is None:
             return
-        from ggfmt.reading.topics import check_workers_reach
+        from ggfmt.reading.standard_input import check_workers_reach
 
         check_workers_reach(inputs, self.cluster, topics, output)
         help = f"run on this machine, by {self.here}, or"

@@ -22,12 +22,11 @@ from ggfmt.commit.versions import present_version
 from ggfmt.comparison.database import Database
 from ggfmt.comparison.files import ending_of, reading
 from ggfmt.comparison.sql_database import SqlDatabase, is_sql_database
-from ggfmt.database import is_database
 from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import UsageError
 from ggfmt.java.text import visible
 from ggfmt.lazy import lazy_regex
-from ggfmt.location import Location
+from ggfmt.location import Location, is_database
 from ggfmt.reading.files import COMPRESSIONS, InputFile, not_found, open_input, unreadable
 from ggfmt.rowfiles.formats import ROW_FORMATS, RowFormat
 

@@ -26,10 +26,9 @@ from ggfmt.diagnostics.diagnostic import list_names
 from ggfmt.formats import FORMATS, formats_of_handlers
 from ggfmt.formats.api.format import Format
 from ggfmt.lazy import LazyMapping
-from ggfmt.options.property_values import argument_error
 from ggfmt.options.reference import sentence
 from ggfmt.options.releases import FIRST_RELEASE, RELEASES, find_release, is_available, is_later, manual_name
-from ggfmt.options.spec import Need, OptionSpec
+from ggfmt.options.spec import Need, OptionSpec, argument_error
 from ggfmt.options.value_types import Bool, Choice, Path, Text, Unknown
 
 _WIDTH = 118

@@ -6,8 +6,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import NamedTuple
 
-from ggfmt.formats.api.format import Format
-from ggfmt.formats.avro import MAGIC
+from ggfmt.formats.api.format import AVRO_MAGIC, Format
 from ggfmt.lazy import LazyMapping
 
 
@@ -43,12 +42,12 @@ ENTRIES: dict[str, FormatEntry] = {
     "json_row": FormatEntry("goldengate.json", (b"{",)),
     "avro_row": FormatEntry("goldengate.avro"),
     "avro_op": FormatEntry("goldengate.avro"),
-    "avro_row_ocf": FormatEntry("goldengate.avro", (MAGIC,)),
-    "avro_op_ocf": FormatEntry("goldengate.avro", (MAGIC,)),
+    "avro_row_ocf": FormatEntry("goldengate.avro", (AVRO_MAGIC,)),
+    "avro_op_ocf": FormatEntry("goldengate.avro", (AVRO_MAGIC,)),
     "xml": FormatEntry("goldengate.xml", (b"<",)),
     "kafkaconnect_json": FormatEntry("goldengate.kafkaconnect", (b'"payload"',), handler_type="kafkaconnect"),
     "kafkaconnect_avro": FormatEntry(
-        "goldengate.kafkaconnect", (MAGIC,), "avro_write", "avro_read", handler_type="kafkaconnect"
+        "goldengate.kafkaconnect", (AVRO_MAGIC,), "avro_write", "avro_read", handler_type="kafkaconnect"
     ),
     "goldengate_streams_json": FormatEntry("goldengate.streams", (b'"op_type"',)),
     "canal_json": FormatEntry("canal", (b'"isDdl"', b'"data"')),
@@ -56,9 +55,9 @@ ENTRIES: dict[str, FormatEntry] = {
     "arcion_csv": FormatEntry("arcion", (), "csv_write", "csv_read"),
     "cdl_json": FormatEntry("cdl", (b'"message_version"',)),
     "debezium_json": FormatEntry("debezium", tuple(f'"{member}"'.encode() for member in _DEBEZIUM)),
-    "debezium_avro": FormatEntry("debezium", (MAGIC,), "avro_write", "avro_read"),
+    "debezium_avro": FormatEntry("debezium", (AVRO_MAGIC,), "avro_write", "avro_read"),
     # its last marks are the ends of `pk_uk_info` in Base64 that do not depend on the bytes beside it
-    "dts_avro": FormatEntry("dts", (b"\0", MAGIC, b"cGtfdWtfaW5mb", b"BrX3VrX2luZm", b"wa191a19pbmZv")),
+    "dts_avro": FormatEntry("dts", (b"\0", AVRO_MAGIC, b"cGtfdWtfaW5mb", b"BrX3VrX2luZm", b"wa191a19pbmZv")),
     "qlik_json": FormatEntry("qlik", (b'"atMSG"', b'"changeSequence"', b'"headers_operation"')),
     "qlik_avro": FormatEntry("qlik", (b"atMSG\x04",), "avro_write", "avro_read"),
     "maxwell_json": FormatEntry("maxwell", (b'"database"',)),

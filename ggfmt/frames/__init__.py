@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ggfmt.frames.batch_reader import Operations
     from ggfmt.frames.plan import Request
-    from ggfmt.options.property_values import PropertyValue
+    from ggfmt.options.spec import PropertyValue
 
     Path = str | PathLike[str]
 
@@ -64,7 +64,7 @@ def read(
 
     require(FRAMES, spark)
     from ggfmt.frames.session import read_frame
-    from ggfmt.reading.topics import TopicSettings
+    from ggfmt.reading.standard_input import TopicSettings
 
     request = make_request(inputs, input_format, table, definitions, ops, split_size, discover, input_options)
     request = replace(request, topics=TopicSettings(*map(_path, (producer_config, staging))))
@@ -101,7 +101,7 @@ def scan(
     raises Abend if a file has changed, a record cannot be read, or a value does not fit its column's type.
     """
     from ggfmt.frames import batch_reader
-    from ggfmt.reading.topics import TopicSettings
+    from ggfmt.reading.standard_input import TopicSettings
 
     request = make_request(inputs, input_format, table, definitions, ops, split_size, discover, input_options)
     request = replace(request, topics=TopicSettings(*map(_path, (producer_config, staging))))
@@ -139,7 +139,7 @@ def make_request(
 ) -> Request:
     """Return the request of a function's arguments. Raises: UsageError for values of wrong types."""
     from ggfmt.frames.plan import Request, parse_size
-    from ggfmt.options.property_values import property_text
+    from ggfmt.options.spec import property_text
 
     return Request(
         as_paths(inputs),

@@ -17,12 +17,11 @@ from ggfmt.frames.batches import record_batches
 from ggfmt.frames.plan import ReadPlan, Request, frame_error, make_plan, narrow_projection, schema_from_spark
 from ggfmt.frames.shapes import DdlError, ddl, from_ddl
 from ggfmt.java.text import visible
-from ggfmt.reading.account import log_account
 from ggfmt.reading.files import read_errors_stop
 from ggfmt.reading.processes import InProcesses
 from ggfmt.reading.runner import interrupts
 from ggfmt.reading.splits import Split, Splits
-from ggfmt.reading.tasks import RecordCounts
+from ggfmt.reading.tasks import RecordCounts, log_account
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

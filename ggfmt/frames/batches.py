@@ -24,18 +24,16 @@ from ggfmt.columnar.timestamps import instant_micros
 from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.formats.api import reading
-from ggfmt.formats.api.format import Projection
-from ggfmt.formats.avro.containers import MAGIC
+from ggfmt.formats.api.format import AVRO_MAGIC, Projection
 from ggfmt.frames.column_types import INSTANT, TEXT
 from ggfmt.frames.images import image_maps, image_structs, missing_names
 from ggfmt.frames.shapes import IMAGES, MISSING, TEXTS, ddl_type
 from ggfmt.java.text import visible
 from ggfmt.model.change import ChangeBatch, no_tokens
 from ggfmt.model.table import TableDef
-from ggfmt.reading.account import log_account, take_counts
 from ggfmt.reading.recognition import explained, reader_of
 from ggfmt.reading.splits import Range, ReadJob, Split, SplitReader
-from ggfmt.reading.tasks import RecordCounts
+from ggfmt.reading.tasks import RecordCounts, log_account, take_counts
 
 FILE_BITS = 40  # bits of `seq` for the place in a file
 _GROWTH = 4  # of batches, whose columns are many: each call of Arrow costs as much as the work for a thousand values
@@ -224,7 +222,7 @@ class _Frames:
             raise FrameBoundaryError(source.input.index, found) from None
 
     def _start(self, part: Range, chunk: reading.Chunk) -> None:
-        in_blocks = chunk.data.startswith(MAGIC) and not part.input.layout.splittable
+        in_blocks = chunk.data.startswith(AVRO_MAGIC) and not part.input.layout.splittable
         self._parts.append(_OpenRange(part, self.reader.next_ordinal, in_blocks, chunk.origins is not None))
 
     def _why(self, reject: reading.Reject) -> Abend:

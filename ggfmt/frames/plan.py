@@ -23,14 +23,14 @@ from ggfmt.java.text import InvalidValueError
 from ggfmt.kafka import is_kafka
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import STRING, Column, Kind, SqlType, TableDef
-from ggfmt.options.property_values import refuse_empty
+from ggfmt.options.spec import refuse_empty
 from ggfmt.options.value_types import Keys, Size
 from ggfmt.reading.discovery import find_keys, has_keys_in_changes
 from ggfmt.reading.recognition import detect_format, reader_of, with_defaults
 from ggfmt.reading.runner import Runner
 from ggfmt.reading.scan import Scan, ScanRequest
 from ggfmt.reading.splits import Range, ReadJob, Split
-from ggfmt.reading.topics import NO_TOPIC_SETTINGS, SpooledInputs, TopicSettings
+from ggfmt.reading.standard_input import NO_TOPIC_SETTINGS, SpooledInputs, TopicSettings
 
 # Options that are no properties of an input format, as Spark passes them to data sources.
 OPTIONS = (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ggfmt.frames.plan import Request, make_plan, narrow_projection, schema_from_spark
 from ggfmt.frames.source import sign_plan, source_for
-from ggfmt.reading.topics import check_workers_reach
+from ggfmt.reading.standard_input import check_workers_reach
 from ggfmt.spark.runners import resolve_spark, runner_for, send_package
 from ggfmt.spark.target import SparkSettings
 

@@ -33,7 +33,7 @@ from ggfmt.frames.operations import RowReader, SequenceRange, other_columns, out
 from ggfmt.frames.shapes import AFTER, BEFORE, FrameShape, schema_of_user
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Column, TableDef
-from ggfmt.options.property_values import refuse_empty
+from ggfmt.options.spec import refuse_empty
 from ggfmt.options.value_types import Keys, parse_keys
 from ggfmt.reading.progress import READING
 from ggfmt.reading.scan import check_ended

@@ -15,7 +15,7 @@ from typing import BinaryIO
 from ggfmt.commit.store import FAILURES
 from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.avro import MAGIC
+from ggfmt.formats.api.format import AVRO_MAGIC
 from ggfmt.lazy import lazy_regex
 from ggfmt.reading.files import InputFile, open_input, read_ends, unreadable
 
@@ -97,7 +97,7 @@ def examine(file: InputFile) -> Content | Diagnostic:
         stored = file.size, checksum(ends)
         if file.compression is None:
             head, complete = ends[: min(END_BYTES, file.size)], file.size <= END_BYTES
-            if not complete and (b"\n" not in head or head.startswith(MAGIC)):
+            if not complete and (b"\n" not in head or head.startswith(AVRO_MAGIC)):
                 with open_input(file) as stream:
                     head, complete = _head(stream)
             return _content(stored, stored, head, complete)

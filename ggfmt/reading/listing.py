@@ -35,7 +35,7 @@ from ggfmt.reading.files import (
     unreadable,
     unreadable_stops,
 )
-from ggfmt.reading.topics import SpooledInputs
+from ggfmt.reading.standard_input import ARGUMENT, Spool, SpooledInputs
 
 log = logging.getLogger("ggfmt")
 
@@ -364,12 +364,20 @@ def list_inputs(
         if file is None:
             assert spooled is not None
             argument = inputs.index(str(key))
-            listed += [replace(each, argument=argument) for each in spooled.files(str(key))]
+            listed += [replace(each, argument=argument) for each in _spooled_files(spooled, str(key))]
         else:
             listed.append(file)
     if not growing:  # a stream lists again and again
         left.log_skipped()
     return with_keys(listed)
+
+
+def _spooled_files(spooled: SpooledInputs, given: str) -> list[InputFile]:
+    if given == ARGUMENT:
+        return [Spool(spooled.held, spooled.lazy).standard_input()]
+    from ggfmt.reading.topics import files_of
+
+    return files_of(spooled, given)
 
 
 def _shown(path: str) -> str:

@@ -27,9 +27,9 @@ from multiprocessing.connection import Connection
 from typing import Any, Generic, NoReturn, TypeVar
 
 from ggfmt import kernels, location, signals
-from ggfmt.cores import available_cores
 from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import Abend
+from ggfmt.machine import available_cores
 from ggfmt.reading.runner import InProcess, TaskCallback, interrupts, no_memory
 
 T = TypeVar("T")

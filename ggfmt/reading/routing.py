@@ -23,8 +23,8 @@ from zlib import crc32
 
 import pyarrow as pa
 
+from ggfmt.arrow import arrays
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow import ipc
 from ggfmt.arrow.arrays import from_buffers, int64_view, memory, non_null_values
 from ggfmt.columnar.columns import int64s
 from ggfmt.commit.names import counted
@@ -151,7 +151,7 @@ def _streams(data: pa.Buffer) -> Iterator[pa.Table]:
     """Yield the tables of Arrow streams that follow each other."""
     source = pa.BufferReader(data)
     while source.tell() < data.size:
-        yield pa.ipc.open_stream(source, options=ipc.READ).read_all()
+        yield pa.ipc.open_stream(source, options=arrays.READ).read_all()
 
 
 class RoutedSplits:
@@ -342,7 +342,7 @@ class _BlockWriter:
 
     def _pack(self, bucket: int, records: pa.Table) -> None:
         sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, records.schema, options=ipc.STAGED) as stream:
+        with pa.ipc.new_stream(sink, records.schema, options=arrays.STAGED) as stream:
             stream.write_table(records)
         block = sink.getvalue()
         self._blocks[bucket].append(block)

@@ -14,8 +14,8 @@ from typing import Protocol, TypeVar
 
 from ggfmt import kernels, signals
 from ggfmt.commit.names import counted
-from ggfmt.cores import available_cores
 from ggfmt.diagnostics.diagnostic import Abend
+from ggfmt.machine import available_cores
 
 T = TypeVar("T")
 R = TypeVar("R")

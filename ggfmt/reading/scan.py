@@ -33,7 +33,7 @@ from ggfmt.reading.recognition import PlannedInput, detect_format, layout_of, re
 from ggfmt.reading.routing import has_many_tables, route
 from ggfmt.reading.runner import InProcess, Runner
 from ggfmt.reading.splits import Cut, ReadJob, Split, Splits, Window
-from ggfmt.reading.topics import NO_TOPIC_SETTINGS, SpooledInputs, TopicSettings
+from ggfmt.reading.standard_input import NO_TOPIC_SETTINGS, SpooledInputs, TopicSettings
 
 log = logging.getLogger("ggfmt")
 

@@ -10,14 +10,15 @@ import io
 import logging
 import select
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from ggfmt import signals
-from ggfmt.dataclasses import dataclass, replace
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
+from ggfmt.kafka import is_kafka
 from ggfmt.location import Location
 from ggfmt.reading.files import BUFFER_BYTES, Compression, InputFile, stat_file, unreadable
 from ggfmt.scratch import Scratch, remove_abandoned
@@ -32,6 +33,7 @@ _PACKED: dict[bytes, Compression] = {
     b"\x28\xb5\x2f\xfd": "zstd",
 }
 _BLOCK_BYTES = 1 << 20
+DRY_RUN_MESSAGES = 1000  # of each partition
 
 log = logging.getLogger("ggfmt")
 
@@ -166,3 +168,59 @@ class _Growing(io.RawIOBase):
         buffer[: len(data)] = data
         self._place += len(data)
         return len(data)
+
+
+@dataclass(frozen=True)
+class TopicSettings:
+    """How to read topics. `properties`: a file with properties of a client; `staging`: the directory for messages."""
+
+    properties: str | None = None
+    staging: str | None = None
+
+
+NO_TOPIC_SETTINGS = TopicSettings()
+
+
+def check_workers_reach(
+    inputs: Sequence[str], cluster: str | None, topics: TopicSettings, output: str | None = None
+) -> None:
+    """Raises: UsageError GG518 or GG519 if other machines, of a cluster by this name, would need the messages that this
+    one keeps, or would keep those that it sends."""
+    if cluster is None or topics.staging is not None:
+        return
+    help = "give `--staging DIR`, a directory that this machine and all workers reach"
+    if any(map(is_kafka, inputs)):
+        message = f"the workers of `{cluster}` cannot read the messages that this machine takes from Kafka"
+        raise UsageError("GG518", message, help=help)
+    if output is not None and is_kafka(output):
+        message = f"the workers of `{cluster}` have no common place for messages that wait to be sent to Kafka"
+        raise UsageError("GG519", message, help=help)
+
+
+Offsets = tuple[int, int]  # of one partition: the first, and the one after the last
+
+
+@dataclass
+class SpooledInputs:
+    """Inputs that are not files, as files: topics, and `-` unless `standard_input` is False.
+
+    lazy   files grow as they are read
+    limit  number of messages of each partition to read
+    ends   where earlier runs have ended, by the name of a partition
+    begun  the ranges of an interrupted run, which are read again, and no others
+    marks  by what their partitions are known again; None without a checkpoint
+    taken  partitions that are inputs already
+    """
+
+    held: ExitStack
+    topics: TopicSettings = NO_TOPIC_SETTINGS
+    lazy: bool = False
+    standard_input: bool = True
+    limit: int | None = None
+    ends: Mapping[str, int] = field(default_factory=dict)
+    begun: Mapping[str, Offsets] | None = None
+    marks: Mapping[str, str] | None = None
+    taken: set[tuple[str, str]] = field(default_factory=set)
+
+    def takes(self, given: str) -> bool:
+        return is_kafka(given) or (self.standard_input and given == ARGUMENT)

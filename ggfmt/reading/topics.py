@@ -31,18 +31,15 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, li
 from ggfmt.formats.api.reading import Chunk
 from ggfmt.formats.json.files import find_layout, record_spans
 from ggfmt.java.text import visible
-from ggfmt.kafka import is_kafka
 from ggfmt.lazy import lazy_regex
 from ggfmt.reading.files import InputFile
 from ggfmt.reading.recognition import reader_of
-from ggfmt.reading.standard_input import ARGUMENT as STANDARD_INPUT
-from ggfmt.reading.standard_input import Spool
+from ggfmt.reading.standard_input import Offsets, Spool, SpooledInputs
 
 if TYPE_CHECKING:
     from ggfmt.kafka.address import KafkaAddress
     from ggfmt.kafka.consume import Cluster, Mark, Partition
 
-DRY_RUN_MESSAGES = 1000  # of each partition
 _OPTIONS = ("from", "to", "partitions")
 _BEGINNING, _END = "beginning", "end"
 _FIRST_TIME = 10**12  # as milliseconds; smaller numbers are offsets
@@ -52,136 +49,81 @@ _HIDDEN = "__"  # how topics of Kafka itself start, which globs leave out; and o
 log = logging.getLogger("ggfmt")
 
 
-@dataclass(frozen=True)
-class TopicSettings:
-    """How to read topics. `properties`: a file with properties of a client; `staging`: the directory for messages."""
+def files_of(inputs: SpooledInputs, given: str) -> list[InputFile]:
+    """Return the files of topics. Raises: UsageError, or Abend GG518, GG571, GG572 or GG579."""
+    from ggfmt.config.kafka_producer import client_of
+    from ggfmt.kafka.consume import Cluster
 
-    properties: str | None = None
-    staging: str | None = None
-
-
-NO_TOPIC_SETTINGS = TopicSettings()
-
-
-def check_workers_reach(
-    inputs: Sequence[str], cluster: str | None, topics: TopicSettings, output: str | None = None
-) -> None:
-    """Raises: UsageError GG518 or GG519 if other machines, of a cluster by this name, would need the messages that this
-    one keeps, or would keep those that it sends."""
-    if cluster is None or topics.staging is not None:
-        return
-    help = "give `--staging DIR`, a directory that this machine and all workers reach"
-    if any(map(is_kafka, inputs)):
-        message = f"the workers of `{cluster}` cannot read the messages that this machine takes from Kafka"
-        raise UsageError("GG518", message, help=help)
-    if output is not None and is_kafka(output):
-        message = f"the workers of `{cluster}` have no common place for messages that wait to be sent to Kafka"
-        raise UsageError("GG519", message, help=help)
-
-
-Offsets = tuple[int, int]  # of one partition: the first, and the one after the last
-
-
-@dataclass
-class SpooledInputs:
-    """Inputs that are not files, as files: topics, and `-` unless `standard_input` is False.
-
-    lazy   files grow as they are read
-    limit  number of messages of each partition to read
-    ends   where earlier runs have ended, by the name of a partition
-    begun  the ranges of an interrupted run, which are read again, and no others
-    marks  by what their partitions are known again; None without a checkpoint
-    """
-
-    held: ExitStack
-    topics: TopicSettings = NO_TOPIC_SETTINGS
-    lazy: bool = False
-    standard_input: bool = True
-    limit: int | None = None
-    ends: Mapping[str, int] = field(default_factory=dict)
-    begun: Mapping[str, Offsets] | None = None
-    marks: Mapping[str, str] | None = None
-    _taken: set[tuple[str, str]] = field(default_factory=set)
-
-    def takes(self, given: str) -> bool:
-        return is_kafka(given) or (self.standard_input and given == STANDARD_INPUT)
-
-    def files(self, given: str) -> list[InputFile]:
-        """Return the files of an input. Raises: UsageError, or Abend GG518, GG571, GG572 or GG579."""
-        from ggfmt.config.kafka_producer import client_of
-        from ggfmt.kafka.consume import Cluster
-
-        if given == STANDARD_INPUT:
-            return [Spool(self.held, self.lazy).standard_input()]
-        wanted = TopicRange.of(given)
-        cluster = Cluster(client_of(wanted.address, self.topics.properties))
-        with ExitStack() as connected:
-            connected.callback(cluster.close)
-            spool = Spool(self.held, self.lazy, self.topics.staging)
-            topics = wanted.topics(cluster)
-            files = [file for topic in topics for file in self._of_topic(wanted, topic, cluster, spool)]
-            if self.lazy:
-                self.held.push(connected.pop_all())
-            return files
-
-    def _of_topic(
-        self, wanted: TopicRange, topic: tuple[str, Sequence[int]], cluster: Cluster, spool: Spool
-    ) -> list[InputFile]:
-        from ggfmt.kafka.cluster import topic_ids
-        from ggfmt.kafka.consume import Mark, Partition
-
-        name, numbers = topic
-        shown = {number: partition_name(wanted.address, name, number) for number in numbers}
-        if self.begun is not None:
-            numbers = [number for number in numbers if shown[number] in self.begun]
-        id = "" if self.marks is None else topic_ids(cluster.settings, [name]).get(name, "")
-        marks = {number: _mark_of((self.marks or {}).get(shown[number])) for number in numbers}
-        bounds = cluster.bounds(name, numbers)
-        ranges = wanted.ranges(cluster, name, bounds)
-        problems = []
-        by_topic = {path.split("/", 3)[3]: path for path in self.ends}
-        for number, (first, end) in bounds.items():
-            place = f"{name}/{number}"
-            if (cluster.name, place) in self._taken:
-                message, help = "the partition is an input twice", "name each topic once, or different partitions"
-                problems.append(Diagnostic("GG571", message, shown[number], help))
-            self._taken.add((cluster.name, place))
-            known = self.ends.get(shown[number])
-            if known is None and self.begun is None and place in by_topic:
-                message = f"the checkpoint has this topic by another address: `{by_topic[place]}`"
-                help = "use that address; for a topic of another cluster, use another `--checkpoint`"
-                problems.append(Diagnostic("GG579", message, shown[number], help))
-            if self.begun is not None:
-                ranges[number] = self.begun[shown[number]]
-            elif known is not None:
-                ranges[number] = known, max(known, ranges[number][1])
-            problem = _range_problem(shown[number], ranges[number][0], first, end)
-            if problem is None and (difference := cluster.difference(name, number, marks[number], id, (first, end))):
-                problem = _other_topic(shown[number], f"the topic is not the one of the checkpoint: {difference}")
-            problems += [] if problem is None else [problem]
-        if problems:
-            raise UsageError.of(*problems)
-        if wanted.starts and any(shown[number] in self.ends for number in numbers):
-            log.info("`from` of `%s` is for new partitions alone: the checkpoint has the others", visible(name))
-        kind = _Kind()
-        files = []
-        for number, (start, end) in ranges.items():
-            part = Partition(name, number, start, end, shown[number], start)
-            path = spool.path(shown[number], f"{name}-{number}")
-            index = path.with_name(f"{path.name}.messages")
-            source = _PartitionBytes(part, partial(cluster.take, part), kind, self.limit, index)
-            file = replace(spool.keep(source, shown[number], path), key_schema=source.key_schema)
-            mark = replace(marks[number], id=id) if source.last is None else Mark.of(source.last, id)
-            text = msgspec.json.encode(mark).decode()
-            files.append(replace(file, offsets=(start, end), messages=str(index), mark=text))
-        total = sum(end - start for start, end in ranges.values())
-        where = visible(replace(wanted.address, topic=name).shown)
-        log.info("%s: %s of %s", where, counted(total, "offset"), counted(len(ranges), "partition"))
-        if self.limit is not None:
-            log.info("%s: only the first %s of each partition", where, counted(self.limit, "message"))
-        if kind.skipped:
-            log.info("%s: skipped %s without a value", where, counted(kind.skipped, "message"))
+    wanted = TopicRange.of(given)
+    cluster = Cluster(client_of(wanted.address, inputs.topics.properties))
+    with ExitStack() as connected:
+        connected.callback(cluster.close)
+        spool = Spool(inputs.held, inputs.lazy, inputs.topics.staging)
+        topics = wanted.topics(cluster)
+        files = [file for topic in topics for file in _of_topic(inputs, wanted, topic, cluster, spool)]
+        if inputs.lazy:
+            inputs.held.push(connected.pop_all())
         return files
+
+
+def _of_topic(
+    inputs: SpooledInputs, wanted: TopicRange, topic: tuple[str, Sequence[int]], cluster: Cluster, spool: Spool
+) -> list[InputFile]:
+    from ggfmt.kafka.cluster import topic_ids
+    from ggfmt.kafka.consume import Mark, Partition
+
+    name, numbers = topic
+    shown = {number: partition_name(wanted.address, name, number) for number in numbers}
+    if inputs.begun is not None:
+        numbers = [number for number in numbers if shown[number] in inputs.begun]
+    id = "" if inputs.marks is None else topic_ids(cluster.settings, [name]).get(name, "")
+    marks = {number: _mark_of((inputs.marks or {}).get(shown[number])) for number in numbers}
+    bounds = cluster.bounds(name, numbers)
+    ranges = wanted.ranges(cluster, name, bounds)
+    problems = []
+    by_topic = {path.split("/", 3)[3]: path for path in inputs.ends}
+    for number, (first, end) in bounds.items():
+        place = f"{name}/{number}"
+        if (cluster.name, place) in inputs.taken:
+            message, help = "the partition is an input twice", "name each topic once, or different partitions"
+            problems.append(Diagnostic("GG571", message, shown[number], help))
+        inputs.taken.add((cluster.name, place))
+        known = inputs.ends.get(shown[number])
+        if known is None and inputs.begun is None and place in by_topic:
+            message = f"the checkpoint has this topic by another address: `{by_topic[place]}`"
+            help = "use that address; for a topic of another cluster, use another `--checkpoint`"
+            problems.append(Diagnostic("GG579", message, shown[number], help))
+        if inputs.begun is not None:
+            ranges[number] = inputs.begun[shown[number]]
+        elif known is not None:
+            ranges[number] = known, max(known, ranges[number][1])
+        problem = _range_problem(shown[number], ranges[number][0], first, end)
+        if problem is None and (difference := cluster.difference(name, number, marks[number], id, (first, end))):
+            problem = _other_topic(shown[number], f"the topic is not the one of the checkpoint: {difference}")
+        problems += [] if problem is None else [problem]
+    if problems:
+        raise UsageError.of(*problems)
+    if wanted.starts and any(shown[number] in inputs.ends for number in numbers):
+        log.info("`from` of `%s` is for new partitions alone: the checkpoint has the others", visible(name))
+    kind = _Kind()
+    files = []
+    for number, (start, end) in ranges.items():
+        part = Partition(name, number, start, end, shown[number], start)
+        path = spool.path(shown[number], f"{name}-{number}")
+        index = path.with_name(f"{path.name}.messages")
+        source = _PartitionBytes(part, partial(cluster.take, part), kind, inputs.limit, index)
+        file = replace(spool.keep(source, shown[number], path), key_schema=source.key_schema)
+        mark = replace(marks[number], id=id) if source.last is None else Mark.of(source.last, id)
+        text = msgspec.json.encode(mark).decode()
+        files.append(replace(file, offsets=(start, end), messages=str(index), mark=text))
+    total = sum(end - start for start, end in ranges.values())
+    where = visible(replace(wanted.address, topic=name).shown)
+    log.info("%s: %s of %s", where, counted(total, "offset"), counted(len(ranges), "partition"))
+    if inputs.limit is not None:
+        log.info("%s: only the first %s of each partition", where, counted(inputs.limit, "message"))
+    if kind.skipped:
+        log.info("%s: skipped %s without a value", where, counted(kind.skipped, "message"))
+    return files
 
 
 def _mark_of(text: str | None) -> Mark:

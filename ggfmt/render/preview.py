@@ -18,8 +18,7 @@ from ggfmt.java.text import visible
 from ggfmt.lazy import lazy_regex
 from ggfmt.render.diagnostics import STYLES, Piece, diagnostic_pieces, plain, print_styled
 from ggfmt.render.terminal import text_width, write_text
-from ggfmt.sinks.preview.handler import DefinitionRecord, HandlerPreview, Message, ShownFields, TablePreview
-from ggfmt.sinks.preview.preview import Preview
+from ggfmt.sinks.preview import DefinitionRecord, HandlerPreview, Message, Preview, ShownFields, TablePreview
 
 _STYLES = {
     "heading": "bold",

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from ggfmt.arrow import arrays
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow import ipc
 from ggfmt.arrow.arrays import array_identity, concatenated, non_null_values
 from ggfmt.columnar.hashes import row_hashes
 
@@ -55,7 +55,7 @@ class HashPartitions:
         with ExitStack() as opened:
             writers = [
                 opened.enter_context(
-                    pa.ipc.new_stream(opened.enter_context(file.open("wb")), self._schema, options=ipc.STAGED)
+                    pa.ipc.new_stream(opened.enter_context(file.open("wb")), self._schema, options=arrays.STAGED)
                 )
                 for file in self._files
             ]
@@ -67,7 +67,7 @@ class HashPartitions:
                     self.rows[place] += len(part)
 
     def read(self, place: int) -> Batches:
-        with self._files[place].open("rb") as stream, pa.ipc.open_stream(stream, options=ipc.READ) as reader:
+        with self._files[place].open("rb") as stream, pa.ipc.open_stream(stream, options=arrays.READ) as reader:
             yield from reader
         self._files[place].unlink()
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from ggfmt.options.property_values import PropertyValue
+    from ggfmt.options.spec import PropertyValue
     from ggfmt.options.value_types import OnUnfit, RowOrder
     from ggfmt.rows.query import ExtraRows, Kind
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql.utils import is_remote
 
+from ggfmt.arrow import arrays
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow import ipc
 from ggfmt.arrow.arrays import as_strings, concatenated, non_null_values
 from ggfmt.columnar.typed import typed_values
 from ggfmt.dataclasses import dataclass, replace
@@ -251,7 +251,7 @@ class _Waiting:
         self._batches, self._size = [], 0
         for unit, operations in self._by_unit(batch):
             sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, operations.schema, options=ipc.STAGED) as writer:
+            with pa.ipc.new_stream(sink, operations.schema, options=arrays.STAGED) as writer:
                 writer.write_batch(operations)
             blob = pa.array([sink.getvalue().to_pybytes()], pa.binary())
             yield pa.RecordBatch.from_arrays([pa.array([unit], pa.int32()), blob], schema=_BLOBS)
@@ -273,7 +273,7 @@ def _answer(plan: FramePlan) -> Callable[[pa.Table], pa.Table]:
         unit = group.column("unit")[0].as_py()
         batches = []
         for blob in group.column("blob"):
-            with pa.ipc.open_stream(blob.as_buffer(), options=ipc.READ) as reader:
+            with pa.ipc.open_stream(blob.as_buffer(), options=arrays.READ) as reader:
                 batches += list(reader)
         parts = []
         for found in answers(plan.query, batches, linked=plan.is_linked(unit)):

@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from ggfmt.arrow import arrays
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow import ipc
 from ggfmt.arrow.arrays import array_identity, concatenated
 from ggfmt.commit.names import counted, safe_name
 from ggfmt.commit.store import Store
@@ -480,7 +480,7 @@ class BucketFiles:
         if location.is_local:
             fs.create_dir(inner.rpartition("/")[0])
         stream = fs.open_output_stream(inner)
-        self._open[key] = location, pa.ipc.new_file(stream, schema, options=ipc.STAGED), stream, [0]
+        self._open[key] = location, pa.ipc.new_file(stream, schema, options=arrays.STAGED), stream, [0]
         return self._open[key]
 
     def _close_oldest(self) -> None:
@@ -500,7 +500,7 @@ def load(parts: Iterable[StagedPart]) -> Iterator[pa.RecordBatch]:
     for file, indices in by_file.items():
         with file.open_file() as stream:
             small = stream.size() <= BUFFER_BYTES  # so that a store takes one request, and not one for each part
-            with pa.ipc.open_file(stream.read_buffer() if small else stream, options=ipc.READ) as reader:
+            with pa.ipc.open_file(stream.read_buffer() if small else stream, options=arrays.READ) as reader:
                 yield from restored(map(reader.get_batch, sorted(indices)), reader.schema)
 
 

@@ -24,15 +24,13 @@ from ggfmt.formats.avro.schemas import describe_change
 from ggfmt.location import Location, StoreError
 from ggfmt.model.table import TableDef
 from ggfmt.options.value_types import Replacements
-from ggfmt.reading.account import log_account, take_counts
 from ggfmt.reading.masks import check_masks, masked_table
 from ggfmt.reading.recognition import explained, reader_of
 from ggfmt.reading.runner import InProcess
 from ggfmt.reading.scan import Scan, ScanRequest, check_selection
 from ggfmt.reading.splits import ReadJob, Split, SplitReader
-from ggfmt.reading.standard_input import check_standard_input
-from ggfmt.reading.tasks import RecordCounts, TaskOutcome
-from ggfmt.reading.topics import SpooledInputs
+from ggfmt.reading.standard_input import SpooledInputs, check_standard_input
+from ggfmt.reading.tasks import RecordCounts, TaskOutcome, log_account, take_counts
 from ggfmt.sinks.messages.pipeline import HandlerSettings
 from ggfmt.sinks.messages.sink import add_counts
 

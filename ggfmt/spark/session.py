@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ggfmt import signals
-from ggfmt.cores import available_cores
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.kernels import SWITCH
+from ggfmt.machine import available_cores
 from ggfmt.scratch import Scratch, remove_abandoned
 from ggfmt.spark.failures import cause_in_log, cause_of_exception, clause, drop_py4j_records, spark_error
 from ggfmt.spark.installations import find_java, spark_home

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ggfmt import network
+from ggfmt import machine
 from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.lazy import lazy_regex
@@ -110,7 +110,7 @@ def probe(master: str, addresses: Sequence[tuple[str, int]]) -> None:
 def refusal(addresses: Sequence[tuple[str, int]]) -> str | None:
     """Return None if one of the addresses accepts a connection within two seconds, or else why none does."""
     silent = f"no answer within {_PROBE_SECONDS:.0f} seconds"
-    return network.refusal(addresses, _PROBE_SECONDS, silent, "its name cannot be resolved")
+    return machine.refusal(addresses, _PROBE_SECONDS, silent, "its name cannot be resolved")
 
 
 def attempts(master: str, configured: str | None) -> int:

@@ -16,7 +16,7 @@ from ggfmt.commands import functions
 from ggfmt.commands.api import names_in
 from ggfmt.commands.consolidation import ConsolidateRequest
 from ggfmt.diagnostics.argument_names import ArgumentName
-from ggfmt.sinks.preview.handler import Message
+from ggfmt.sinks.preview import Message
 
 MAX_LINES = 7  # of a traceback: the program's line, one frame of ggfmt, the error
 

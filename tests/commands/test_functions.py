@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import ggfmt
 from ggfmt.cli import app
 from ggfmt.cli.typer_commands import COMMON
-from ggfmt.sinks.preview.handler import Message
+from ggfmt.sinks.preview import Message
 
 LINES = {
     "gg.handlerlist": "j",

@@ -38,7 +38,7 @@ from ggfmt.comparison.comparison import ComparisonOptions
 from ggfmt.formats import FORMATS
 from ggfmt.rows.run import ConsolidationSettings
 from ggfmt.sinks.messages.run import RunSettings
-from ggfmt.sinks.preview.preview import PreviewSettings
+from ggfmt.sinks.preview import PreviewSettings
 
 if TYPE_CHECKING:
     from ggfmt.model.table import TableDef

@@ -21,7 +21,7 @@ from runs import MOMENT, content, manifest, operation, run_ggfmt, tables, write_
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.reading.runner import InProcess
 from ggfmt.reading.scan import Scan
-from ggfmt.sinks.messages import staging
+from ggfmt.sinks.messages import sink
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_what_a_task_lacks_is_told_in_a_line(
     def fails(*_: Any) -> None:
         raise error
 
-    monkeypatch.setattr(staging.StagedSeries, "_write_to", fails)
+    monkeypatch.setattr(sink.StagedSeries, "_write_to", fails)
     with pytest.raises(Abend, match=words) as caught:
         run_ggfmt([source], tmp_path / "out")
     assert [diagnostic.code for diagnostic in caught.value.diagnostics] == [code]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ggfmt.diagnostics.diagnostic import UsageError
-from ggfmt.options.property_values import property_text
+from ggfmt.options.spec import property_text
 
 
 @pytest.mark.parametrize(("value", "text"), [("a b", "a b"), (True, "true"), (False, "false"), (3, "3"), (0.5, "0.5")])

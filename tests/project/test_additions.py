@@ -25,8 +25,7 @@ from runs import write_lines
 from scanners import operations_taken, without_kernels
 
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.format import Format
-from ggfmt.formats.records.options import DialectOptions
+from ggfmt.formats.api.format import DialectOptions, Format
 from ggfmt.kernels import native
 
 MODULES_OF_FORMAT = ("__init__", "read", "write")

@@ -21,7 +21,7 @@ from places import PACKAGE, TESTS
 # programs, which it loads when they are used.
 LAYERS: dict[str, set[str]] = {
     "arrow": set(),
-    "cores": set(),
+    "machine": set(),
     "diagnostics": set(),
     "java": set(),
     "kafka": {"diagnostics", "java"},
@@ -30,22 +30,21 @@ LAYERS: dict[str, set[str]] = {
     "docs": set(),
     "kernels": set(),
     "options": {"diagnostics", "java"},
-    "location": {"diagnostics", "network"},
-    "network": set(),
+    "location": {"diagnostics", "machine"},
     "out_of_memory": set(),
     "scratch": {"signals"},
     "signals": set(),
     "summary": {"java"},
     "version": set(),
     "unused_modules": set(),
-    "spark": {"cores", "diagnostics", "kernels", "network", "scratch", "signals", "unused_modules"},
+    "spark": {"diagnostics", "kernels", "machine", "scratch", "signals", "unused_modules"},
 }
 LAYERS["columnar"] = LAYERS["options"] | {"arrow", "kernels", "model", "options"}
 LAYERS["formats"] = LAYERS["columnar"] | {"columnar", "kafka"}
 LAYERS["definitions"] = LAYERS["formats"] | {"formats"}
 LAYERS["config"] = LAYERS["definitions"] | {"definitions", "kafka"}
 LAYERS["commit"] = LAYERS["columnar"] | {"columnar", "location", "signals"}
-LAYERS["reading"] = LAYERS["config"] | {"commit", "config", "cores", "location"}
+LAYERS["reading"] = LAYERS["config"] | {"commit", "config", "location", "machine"}
 LAYERS["reading"] |= {"scratch", "signals", "unused_modules"}
 LAYERS["engine"] = LAYERS["reading"] | {"reading"}
 LAYERS["sinks"] = LAYERS["engine"] | {"engine", "version"}

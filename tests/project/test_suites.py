@@ -24,7 +24,7 @@ LONGER = {
     "test_a_commit_over_two_directories_with_keys_in_their_uris_is_ended_by_the_next_run",
     "test_a_row_that_is_not_that_of_sqlite_is_unresolved_where_each_change_has_its_own_time",
 }
-CORES, SCRATCH = "tests/test_cores.py", "tests/test_scratch.py"
+MACHINE, SCRATCH = "tests/test_machine.py", "tests/test_scratch.py"
 
 
 @pytest.mark.parametrize(
@@ -87,10 +87,10 @@ def test_lines_of_a_change_are_those_that_it_replaces_or_stands_between() -> Non
 
 
 def test_changed_tests_run_whole_and_so_do_those_beside_what_is_not_recorded() -> None:
-    recorded: Any = SimpleNamespace(modules=["ggfmt/cores.py"])
-    assert affected.whole_modules(["tests/test_cores.py", "tests/gone/test_x.py"], recorded) == {"tests/test_cores.py"}
-    assert affected.whole_modules(["ggfmt/cores.py", "README.md"], recorded) == set()
-    assert "tests/test_cores.py" in affected.whole_modules(["ggfmt/cores.py"], None)
+    recorded: Any = SimpleNamespace(modules=["ggfmt/machine.py"])
+    assert affected.whole_modules([MACHINE, "tests/gone/test_x.py"], recorded) == {MACHINE}
+    assert affected.whole_modules(["ggfmt/machine.py", "README.md"], recorded) == set()
+    assert "tests/test_machine.py" in affected.whole_modules(["ggfmt/machine.py"], None)
     assert "tests/kernels/test_kernels.py" in affected.whole_modules(["ggfmt/kernels/avro.c"], recorded)
     assert "tests/project/test_suites.py" in affected.whole_modules(["tests/support/suites.py"], recorded)
 
@@ -98,14 +98,14 @@ def test_changed_tests_run_whole_and_so_do_those_beside_what_is_not_recorded() -
 def test_tests_of_changed_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also when the tests have changed since they were recorded: then their module runs whole."""
     texts = {
-        "diff --name-only --relative HEAD": "ggfmt/cores.py\n",
+        "diff --name-only --relative HEAD": "ggfmt/machine.py\n",
         "diff --name-only --relative old": f"{SCRATCH}\n",
     }
-    texts["diff -U0 old -- ggfmt/cores.py"] = "@@ -5 +5 @@\n"
+    texts["diff -U0 old -- ggfmt/machine.py"] = "@@ -5 +5 @@\n"
     monkeypatch.setattr(affected, "git", lambda *words: texts.get(" ".join(words), ""))
-    lines = {5: {f"{CORES}::x", f"{SCRATCH}::y"}, 6: {f"{CORES}::z"}}
+    lines = {5: {f"{MACHINE}::x", f"{SCRATCH}::y"}, 6: {f"{MACHINE}::z"}}
     recorded = SimpleNamespace(
-        modules=["ggfmt/cores.py"],
+        modules=["ggfmt/machine.py"],
         commit="old",
         executing_lines=lambda module, own: set().union(*(lines[line] for line in own)),
         spread=lambda tests, seconds: sorted(tests),
@@ -113,9 +113,9 @@ def test_tests_of_changed_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / "commit").touch()
     monkeypatch.setattr(affected, "RECORD", tmp_path)
     monkeypatch.setattr(affected, "Record", lambda directory: recorded)
-    assert affected.tests_of_change("HEAD", 30.0) == [SCRATCH, f"{CORES}::x"]
+    assert affected.tests_of_change("HEAD", 30.0) == [SCRATCH, f"{MACHINE}::x"]
     (tmp_path / "commit").unlink()
-    assert CORES in affected.tests_of_change("HEAD", 30.0)
+    assert MACHINE in affected.tests_of_change("HEAD", 30.0)
 
 
 # What a run shows

@@ -27,7 +27,7 @@ from ggfmt.reading.listing import list_inputs
 from ggfmt.reading.scan import ScanRequest
 from ggfmt.sinks.messages import execution
 from ggfmt.sinks.messages.verification import verify
-from ggfmt.sinks.preview.preview import PreviewSettings, preview
+from ggfmt.sinks.preview import PreviewSettings, preview
 from ggfmt.sinks.schema import schemas
 
 

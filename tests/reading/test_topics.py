@@ -34,7 +34,8 @@ from ggfmt.location import Location
 from ggfmt.model.table import STRING, Column, Kind, SqlType, TableDef
 from ggfmt.reading.checkpoint import Checkpoint, ProcessedInput
 from ggfmt.reading.listing import list_inputs
-from ggfmt.reading.topics import SpooledInputs, TopicRange
+from ggfmt.reading.standard_input import SpooledInputs
+from ggfmt.reading.topics import TopicRange
 
 
 @pytest.fixture(autouse=True)

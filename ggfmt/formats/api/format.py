@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.losses import Loss
 from ggfmt.model.table import TableDef
 from ggfmt.options.releases import FIRST_RELEASE
-from ggfmt.options.spec import Options
+from ggfmt.options.spec import Options, choice, option
+from ggfmt.options.value_types import Keys, TableKeys
 
 if TYPE_CHECKING:
     from ggfmt.formats.api.reading import ReadSupport
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 # The check of the names in messages: no record of a message has a name twice, and names are legal in its encoding.
 
+AVRO_MAGIC = b"Obj\x01"  # the start of a container file
 TEMPLATE = "metaColumnsTemplate"
 
 
@@ -211,3 +213,27 @@ class WriterSettings:
 
 
 DEFAULT_SETTINGS = WriterSettings()
+
+
+ABSENT_MISSING, ABSENT_NULL = "missing", "null"
+
+
+class DialectOptions(Options):
+    """The base class of the options of formats that are not GoldenGate's."""
+
+    of_goldengate: ClassVar[bool] = False
+
+
+def absent_means_option() -> str:
+    """Return the option that says whether an absent column is missing or NULL, for writers that may omit NULL."""
+    return choice(
+        "For reading: how to read a column that a row does not contain.",
+        (ABSENT_MISSING, "as missing"),
+        (ABSENT_NULL, "as NULL, because the writer of the messages omits NULL from whole rows"),
+    )
+
+
+def primary_keys_option() -> Keys:
+    """Return the option for the primary keys of tables, for messages that do not contain them."""
+    doc = "The primary keys of tables, for reading messages that do not contain keys."
+    return option(TableKeys(), (), doc, example="GG.TCUSTORD=CUST_CODE,PRODUCT", since="")

@@ -18,8 +18,7 @@ from __future__ import annotations
 
 from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api import losses
-from ggfmt.formats.api.format import Format
-from ggfmt.formats.records.options import DialectOptions, primary_keys_option
+from ggfmt.formats.api.format import DialectOptions, Format, primary_keys_option
 from ggfmt.java.text import InvalidValueError
 from ggfmt.lazy import lazy_regex
 from ggfmt.options.spec import choice, option, switch

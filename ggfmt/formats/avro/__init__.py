@@ -1,3 +1,1 @@
 """Avro for several systems: container files, Confluent's wire format, schemas, and programs of the native kernels."""
-
-MAGIC = b"Obj\x01"  # the start of a container file

@@ -23,9 +23,9 @@ from ggfmt.columnar.avro import END, text_bytes
 from ggfmt.columnar.pieces import text_buffer, zigzag_varint
 from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Diagnostic, list_names
+from ggfmt.formats.api.format import AVRO_MAGIC
 from ggfmt.formats.api.reading import HEAD_OF_LONG, Chunk, Layout, record_size_error
 from ggfmt.formats.api.writing import Framing
-from ggfmt.formats.avro import MAGIC as MAGIC
 from ggfmt.model.table import TableDef
 
 SYNC_BYTES = 16
@@ -151,7 +151,7 @@ def _parse_schema(text: bytes) -> Any:
 
 def find_first_block(head: bytes) -> int | None:
     """Return where the first block of a container begins, which may be after `head`; None for any other file."""
-    if not head.startswith(MAGIC):
+    if not head.startswith(AVRO_MAGIC):
         return None
     try:
         return _header_entries(head)[2]
@@ -161,10 +161,10 @@ def find_first_block(head: bytes) -> int | None:
 
 def _header_entries(data: bytes) -> tuple[dict[str, bytes], int, int]:
     """Return the metadata of a header, the place of the marker, and the end of the header."""
-    if not data.startswith(MAGIC):
+    if not data.startswith(AVRO_MAGIC):
         raise CorruptContainerError("the file does not start with an Avro object container header")
     metadata: dict[str, bytes] = {}
-    place, entries = len(MAGIC), 0
+    place, entries = len(AVRO_MAGIC), 0
     while True:
         count, place = read_long(data, place)
         if count == 0:
@@ -189,7 +189,7 @@ def read_head(stream: BinaryIO, limit: int) -> bytes:
     LongHeader if the header exceeds both `limit` and `MIN_HEADER_LIMIT`."""
     limit = max(limit, MIN_HEADER_LIMIT)
     head = stream.read(_READ_BYTES)
-    while head.startswith(MAGIC):
+    while head.startswith(AVRO_MAGIC):
         try:
             _, _, end = _header_entries(head)
         except Truncated as error:
@@ -500,7 +500,7 @@ class ObjectContainer(Framing):
         self.sync = hashlib.sha256(repr(identity).encode("utf-8", "surrogatepass")).digest()[:16]
         metadata = {"avro.schema": schema, "avro.codec": codec}
         entries = b"".join(text_bytes(name) + text_bytes(value) for name, value in metadata.items())
-        self.header = MAGIC + zigzag_varint(len(metadata)) + entries + END + self.sync
+        self.header = AVRO_MAGIC + zigzag_varint(len(metadata)) + entries + END + self.sync
 
     def frame(self, messages: pa.Array[Any]) -> tuple[pa.Buffer | bytes, int]:
         size = text_buffer(messages).size

@@ -18,10 +18,9 @@ from __future__ import annotations
 
 from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api import losses
-from ggfmt.formats.api.format import Format, column_names
+from ggfmt.formats.api.format import DialectOptions, Format, column_names, primary_keys_option
 from ggfmt.formats.avro.confluent import FramedOptions
 from ggfmt.formats.avro.schemas import is_name
-from ggfmt.formats.records.options import DialectOptions, primary_keys_option
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Kind
 from ggfmt.options.spec import choice, option, switch

@@ -16,8 +16,7 @@
 from __future__ import annotations
 
 from ggfmt.dataclasses import dataclass
-from ggfmt.formats.api.format import Format
-from ggfmt.formats.records.options import DialectOptions, absent_means_option, primary_keys_option
+from ggfmt.formats.api.format import DialectOptions, Format, absent_means_option, primary_keys_option
 from ggfmt.options.spec import option
 from ggfmt.options.value_types import Text
 

@@ -24,9 +24,8 @@ from __future__ import annotations
 
 from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api import losses
-from ggfmt.formats.api.format import Format
+from ggfmt.formats.api.format import DialectOptions, Format, primary_keys_option
 from ggfmt.formats.dts.types import MYSQL, ORACLE, POSTGRESQL
-from ggfmt.formats.records.options import DialectOptions, primary_keys_option
 from ggfmt.model.table import Kind
 from ggfmt.options.spec import choice, option, switch
 from ggfmt.options.value_types import Text

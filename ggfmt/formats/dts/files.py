@@ -23,9 +23,10 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.pieces import join_binary, text_buffer
 from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.formats.api.format import AVRO_MAGIC
 from ggfmt.formats.api.reading import Chunk, Layout, Source
 from ggfmt.formats.api.writing import Framing
-from ggfmt.formats.avro.containers import MAGIC, RecordsOfBlock, container_chunks, read_file_head
+from ggfmt.formats.avro.containers import RecordsOfBlock, container_chunks, read_file_head
 from ggfmt.formats.json import files as json_files
 from ggfmt.lazy import lazy_regex
 
@@ -42,7 +43,7 @@ def with_length(datum: bytes) -> bytes:
 
 
 def is_container(head: bytes) -> bool:
-    return head.startswith(MAGIC)
+    return head.startswith(AVRO_MAGIC)
 
 
 def is_base64(head: bytes) -> bool:

@@ -37,9 +37,8 @@ from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.images import TextImage
 from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error
 from ggfmt.formats.records.reader import DialectReader, DialectTable, dialect_input
-from ggfmt.formats.records.routing import DialectRouter
+from ggfmt.formats.records.routing import DialectRouter, DialectScanning
 from ggfmt.formats.records.scanner import OddRecord, Scanner, SourceBatch, places_of
-from ggfmt.formats.records.scanning import DialectScanning
 from ggfmt.formats.records.statements import effects_of, statement
 from ggfmt.java.numbers import NOT_FINITE_TEXTS
 from ggfmt.kernels import kernel

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -12,16 +13,19 @@ from msgspec import Raw
 
 from ggfmt.arrow import compute as pc
 from ggfmt.columnar.timestamps import times_of_micros
-from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, list_names
 from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS, MetaColumn, Roles
-from ggfmt.formats.json.values import scalar_or_none
+from ggfmt.formats.goldengate.schemas import JSON_TYPES
+from ggfmt.formats.json.files import head_objects, unread_record
+from ggfmt.formats.json.values import json_name, scalar_or_none
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.dialect import ABSENT, Dialect, none_if_null
+from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Statement, none_if_null
 from ggfmt.formats.records.problems import RecordError, decoded
 from ggfmt.formats.records.scanner import SourceBatch, is_plain
+from ggfmt.formats.records.statements import Effect, Name, effects_of, statement, unquoted
 from ggfmt.java.text import visible
 from ggfmt.model.change import Image, ImageColumn, OpType
-from ggfmt.model.table import Catalog, TableDef
+from ggfmt.model.table import Catalog, Column, SqlType, TableDef, join_name
 
 _names = msgspec.json.Decoder(tuple[str, ...]).decode
 _TEXT = roles.STRING | roles.NULL
@@ -170,3 +174,68 @@ class MetadataDialect(Dialect):
 
     def positions(self, scanned: SourceBatch) -> pa.StringArray:
         return self.scanned_metadata.column(scanned, self.scanned_metadata.roles.position)
+
+
+OP_WORDS = {op.name: op.value for op in OpType}
+STREAM_METADATA, OBJECT_METADATA, DDL, UPSERT = "STREAM_METADATA", "OBJECT_METADATA", "DDL", "UPSERT"
+
+
+def origin(head: bytes) -> tuple[bool, str] | None:
+    """Return whether a file that starts with `head` is from Data Streams, and the evidence; None if it is not
+    GoldenGate JSON. The first operation with columns decides. If there is none, a truncate or a record that describes
+    the stream does."""
+    described: tuple[bool, str] | None = None
+    for record in head_objects(head):
+        if "specversion" in record and isinstance(record.get("data"), dict):
+            record = record["data"]
+        kind = record.get("op_type")
+        if not isinstance(kind, str):
+            continue
+        if kind in (STREAM_METADATA, OBJECT_METADATA, DDL):
+            described = described or (True, f"a record has the `op_type` `{kind}`")
+        elif "qual_table" in record:
+            return True, "a record has `qual_table` and `op_type`"
+        elif "table" in record:
+            if unread_record(record) is not None:
+                return described if described and described[0] else None
+            if kind in OP_WORDS or kind == UPSERT:
+                return True, f"a record has the `op_type` `{kind}`"
+            written = False, "a record has `table` and `op_type`"
+            if kind != OpType.TRUNCATE.value:
+                return written
+            described = described or written
+    return described
+
+
+def table_def(name: str, columns: object, here: Span) -> TableDef | Diagnostic:
+    """Return the definition in an OBJECT_METADATA record, from its decoded `columns`."""
+    if not isinstance(columns, dict):
+        return Diagnostic("GG308", f"`columns` is {json_name(columns)} and not an object", here)
+    definitions: list[Column] = []
+    keys = 0
+    for column, about in columns.items():
+        kind = _type_of(about)
+        if kind is None:
+            known = list_names(JSON_TYPES)
+            place = Span(table=name, field=column, position=here.position)
+            return Diagnostic(
+                "GG308", "the metadata of a column has no known `type`", place, f"known types are {known}"
+            )
+        keys += bool(about.get("key"))
+        definitions.append(Column(column, kind, bool(about.get("null", True)), keys if about.get("key") else 0))
+    return TableDef(name, tuple(definitions))
+
+
+def ddl_statement(text: object, op_ts: str | None, position: str | None) -> Statement:
+    """Return the statement of a DDL record. Its text may name tables without their schema."""
+
+    def resolve(effect: Effect, name: Name) -> str | None:
+        return join_name(*map(unquoted, name)) if len(name) > 1 else None
+
+    effects = effects_of(text) if isinstance(text, str) else []
+    return statement("ddl", effects, resolve, Change("", "T", op_ts, position, None, None, {}))
+
+
+def _type_of(about: Any) -> SqlType | None:
+    word = about.get("type", "string") if isinstance(about, dict) else None
+    return JSON_TYPES.get(word) if isinstance(word, str) else None

@@ -18,9 +18,9 @@
 from __future__ import annotations
 
 from ggfmt.dataclasses import dataclass
+from ggfmt.formats.api import format as shared
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
-from ggfmt.formats.records import options as shared
 from ggfmt.model.table import Kind
 from ggfmt.options.spec import switch
 

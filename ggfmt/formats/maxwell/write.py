@@ -14,13 +14,12 @@ from ggfmt.arrow import compute as pc
 from ggfmt.columnar.images import and_present, any_present, count_missing, differs_or_missing, updates_from, with_nulls
 from ggfmt.columnar.metadata import Clock, token
 from ggfmt.columnar.pieces import Piece, escape_json_text, join
-from ggfmt.formats.api.format import Context
+from ggfmt.formats.api.format import ABSENT_NULL, Context
 from ggfmt.formats.api.losses import AFTER_MISSING_AS_NULL, BEFORE_OVERLAID, UNCHANGED_BEFORE_AS_NONE
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.maxwell import COMMIT, SNAPSHOT, MaxwellOptions
 from ggfmt.formats.records import formatter
 from ggfmt.formats.records.formatter import DialectFormatter
-from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.model.change import ChangeBatch, Image, OpType
 from ggfmt.model.table import Kind, TableDef
 

@@ -23,8 +23,7 @@ import re
 
 from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api import losses
-from ggfmt.formats.api.format import Format, column_names
-from ggfmt.formats.records.options import DialectOptions, primary_keys_option
+from ggfmt.formats.api.format import DialectOptions, Format, column_names, primary_keys_option
 from ggfmt.lazy import lazy_regex
 from ggfmt.model.table import Kind
 from ggfmt.options.spec import choice, option

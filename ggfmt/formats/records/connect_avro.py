@@ -21,7 +21,7 @@ from msgspec import Raw
 
 from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.format import WriterSettings
+from ggfmt.formats.api.format import AVRO_MAGIC, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, Spans
 from ggfmt.formats.avro import confluent, containers
 from ggfmt.formats.avro.programs import program
@@ -119,7 +119,7 @@ class ConnectAvro(Dialect):
 
     @classmethod
     def sniff_file(cls, head: bytes) -> str | None:
-        if not head.startswith(containers.MAGIC):
+        if not head.startswith(AVRO_MAGIC):
             return None
         try:
             schema = containers.read_header(head).schema
@@ -158,7 +158,7 @@ class ConnectAvro(Dialect):
         head = containers.read_file_head(stream, file, layout)
         if isinstance(head, Chunk):
             yield head
-        elif head.startswith(containers.MAGIC):
+        elif head.startswith(AVRO_MAGIC):
             yield from containers.container_chunks(head, stream, file, layout)
         else:
             yield from framed_chunks(stream, file, layout, head)
@@ -168,7 +168,7 @@ class ConnectAvro(Dialect):
         return containers.RecordsOfBlock(chunk.data) if chunk.spans is None else chunk.spans
 
     def opened(self, chunk: Chunk) -> Chunk:
-        known = chunk.data.startswith(containers.MAGIC) or chunk.spans is not None
+        known = chunk.data.startswith(AVRO_MAGIC) or chunk.spans is not None
         return chunk if known else replace(chunk, spans=[])
 
     def decoded(self, chunk: Chunk) -> Iterator[Any]:
@@ -180,7 +180,7 @@ class ConnectAvro(Dialect):
 
     def runs(self, chunk: Chunk) -> Iterator[_Run | Diagnostic]:
         """Yield the records of a chunk. A Diagnostic is the last item, unless the spans of messages are known."""
-        if chunk.data.startswith(containers.MAGIC):
+        if chunk.data.startswith(AVRO_MAGIC):
             yield from self._block(chunk.data, chunk.layout.max_record)
         elif chunk.spans:
             yield from self._separate(chunk.data, chunk.spans)

@@ -27,8 +27,8 @@ from ggfmt.formats.json.values import json_members
 from ggfmt.formats.records.dialect import Change, Item, MessageKey, RecordSchema, Statement
 from ggfmt.formats.records.problems import name_problem
 from ggfmt.formats.records.roles import ANY, BOOLEAN, INTEGER, NULL, NUMBER, STRING
+from ggfmt.formats.records.routing import DialectScanning
 from ggfmt.formats.records.scanner import JsonScanner, OddRecord
-from ggfmt.formats.records.scanning import DialectScanning
 from ggfmt.model.table import STRING as TEXT
 from ggfmt.model.table import Catalog, Column, TableDef
 

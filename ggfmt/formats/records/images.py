@@ -12,11 +12,11 @@ from ggfmt.arrow import compute as pc
 from ggfmt.columnar.images import fill_missing
 from ggfmt.columnar.strings import Kernel
 from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.formats.api.format import ABSENT_NULL
 from ggfmt.formats.api.reading import Remark
 from ggfmt.formats.json import shapes
 from ggfmt.formats.json.shapes import ColumnShape
 from ggfmt.formats.json.values import Text, text_or_none
-from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import Kind, TableDef
 

@@ -28,7 +28,7 @@ from ggfmt.formats.json import files as json_files
 from ggfmt.formats.json.repeated import EVERY, repeated_member
 from ggfmt.formats.json.shapes import Undescribed, Unexplained, wider
 from ggfmt.formats.json.values import json_members
-from ggfmt.formats.records import scanning
+from ggfmt.formats.records import routing
 from ggfmt.formats.records.batching import BatchingReader, HeldTable, Wrong
 from ggfmt.formats.records.dialect import Change, Dialect, Examination, RecordSchema, Statement, classify_records
 from ggfmt.formats.records.discovery import DialectDiscovery
@@ -97,7 +97,7 @@ class DialectTable(HeldTable):
     rows: Rows | None = None
 
 
-class DialectReader(BatchingReader[DialectTable], scanning.DialectScanning):
+class DialectReader(BatchingReader[DialectTable], routing.DialectScanning):
     """The reader of the records of `dialect`.
 
     The scanner takes regular records, and the exact reader takes odd ones. The reader buffers the operations of both,
@@ -136,7 +136,7 @@ class DialectReader(BatchingReader[DialectTable], scanning.DialectScanning):
 
     unwrapped = staticmethod(dumps.unwrapped)
 
-    spans = scanning.DialectScanning.spans
+    spans = routing.DialectScanning.spans
 
     def starts_of_lines(self, chunk: Chunk, count: int) -> pa.Int64Array | None:
         return json_files.starts_of_lines(chunk, count) if self.dialect.spans is Dialect.spans else None
@@ -314,7 +314,7 @@ class DialectReader(BatchingReader[DialectTable], scanning.DialectScanning):
             return scanned
         table.done = list(super().collect(table))  # what was exact before stays in its own batches
         for ordinal in sorted(lacking):
-            _, meaning = scanning.examined_one(self._dialect, *self.locate_value(ordinal), self._key(ordinal))
+            _, meaning = routing.examined_one(self._dialect, *self.locate_value(ordinal), self._key(ordinal))
             assert isinstance(meaning, list), "the exact reader refuses a record that the scanner took"
             table.operations += meaning
             table.ordinals.extend([ordinal] * len(meaning))

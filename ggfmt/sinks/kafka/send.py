@@ -15,8 +15,7 @@ import msgspec
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import memory, non_null_values, numbered
-from ggfmt.arrow.ipc import READ
+from ggfmt.arrow.arrays import READ, memory, non_null_values, numbered
 from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.kafka.client import ClientSettings

@@ -12,8 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import as_strings, concatenated, narrow, non_null_values
-from ggfmt.arrow.ipc import STAGED
+from ggfmt.arrow.arrays import STAGED, as_strings, concatenated, narrow, non_null_values
 from ggfmt.columnar.metadata import Clock
 from ggfmt.columnar.pieces import join_binary
 from ggfmt.columnar.strings import rows_where

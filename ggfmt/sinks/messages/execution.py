@@ -13,14 +13,13 @@ from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, Split
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
 from ggfmt.options.value_types import Replacements
-from ggfmt.reading.account import take_counts
 from ggfmt.reading.files import InputFile
 from ggfmt.reading.progress import JOINING, READING, ProgressTracker
 from ggfmt.reading.recognition import explained, reader_of
 from ggfmt.reading.rejects import in_input_order
 from ggfmt.reading.runner import Runner, warn_of_missing_kernels
 from ggfmt.reading.splits import Split, SplitReader
-from ggfmt.reading.tasks import StagedFile, TaskStopped, in_task
+from ggfmt.reading.tasks import StagedFile, TaskStopped, in_task, take_counts
 from ggfmt.sinks.messages import report
 from ggfmt.sinks.messages.join import join_group, join_share, plan_groups, shares
 from ggfmt.sinks.messages.pipeline import HandlerOutput, Job

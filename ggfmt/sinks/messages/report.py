@@ -23,7 +23,7 @@ from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.model.change import OP_TYPES, OpType
 from ggfmt.model.table import TableDef
-from ggfmt.reading import account
+from ggfmt.reading import tasks
 from ggfmt.reading.progress import FORMATTING, READING, WRITING, added
 from ggfmt.reading.tasks import RecordCounts
 from ggfmt.sinks.messages.pipeline import HandlerOutput
@@ -131,7 +131,7 @@ def _text(lines: Sequence[str]) -> str:
 
 def warnings(totals: RunTotals) -> Iterator[str]:
     """Yield a warning for each table or column; losses of whole operations have none, as options determine them."""
-    yield from account.remarks(totals)
+    yield from tasks.remarks(totals)
     for name, handler in totals.handlers.items():
         for note, count in _ordered(handler.notes):
             if not note.field:
@@ -247,7 +247,7 @@ def summary(totals: RunTotals, roots: Sequence[Location], whole: bool = False) -
     sections = [
         _Section(head),
         _tables(totals),
-        *(_Section([f"  {line}" for line in lines], f"  {short}") for lines, short in account.sections(totals)),
+        *(_Section([f"  {line}" for line in lines], f"  {short}") for lines, short in tasks.sections(totals)),
         _handlers(totals),
         _Section(
             [] if is_streamed else [f"  committed to {root.shown}" for root in roots],

@@ -13,9 +13,9 @@ from reading import chunk_size
 from strategies import examples
 
 from ggfmt import kernels
-from ggfmt.formats.records import scanning
+from ggfmt.formats.records import routing
+from ggfmt.formats.records.routing import examined_one
 from ggfmt.formats.records.scanner import JsonScanner
-from ggfmt.formats.records.scanning import examined_one
 from ggfmt.kernels import native
 from ggfmt.model.table import STRING, Kind, SqlType
 
@@ -79,7 +79,7 @@ def test_the_scanner_passes_over_images_that_show_nothing_new(monkeypatch: pytes
         examined += 1
         return examined_one(*place)
 
-    monkeypatch.setattr(scanning, "examined_one", counted)
+    monkeypatch.setattr(routing, "examined_one", counted)
     data = partial_file(1, 3000, 0.0)
     for every_shape in (False, True):
         examined = 0

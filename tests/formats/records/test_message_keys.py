@@ -13,7 +13,7 @@ from dialects import read
 from scanners import without_kernels
 
 from ggfmt.formats.api.format import Projection
-from ggfmt.formats.records.scanning import examined_one
+from ggfmt.formats.records.routing import examined_one
 from ggfmt.kernels import native
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
@@ -137,7 +137,7 @@ def test_values_with_their_key_are_read_once(monkeypatch: pytest.MonkeyPatch) ->
         examined.append(args)
         return examined_one(*args)
 
-    monkeypatch.setattr("ggfmt.formats.records.scanning.examined_one", examine)
+    monkeypatch.setattr("ggfmt.formats.records.routing.examined_one", examine)
     assert len(images(read(NAME, file(in_line, full)))) == 20
     assert native is None or len(examined) <= 2
 

@@ -22,12 +22,17 @@ from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout, ReadSupport, UnknownTable
-from ggfmt.formats.goldengate import records
+from ggfmt.formats.goldengate import reading
 from ggfmt.formats.goldengate.json import JsonOptions, JsonRecordOptions
 from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS, MetaColumn
 from ggfmt.formats.goldengate.options import op_keys
-from ggfmt.formats.goldengate.reading import MetadataDialect, MetadataMembers, check_operation_type, only_table
-from ggfmt.formats.goldengate.records import OP_WORDS
+from ggfmt.formats.goldengate.reading import (
+    OP_WORDS,
+    MetadataDialect,
+    MetadataMembers,
+    check_operation_type,
+    only_table,
+)
 from ggfmt.formats.json.files import JSON_ROW, is_json_row
 from ggfmt.formats.json.shapes import JSON_TYPES, SQL_TYPES, UNKNOWN
 from ggfmt.formats.json.values import decode, json_kind, json_name, raw_members, token_text
@@ -235,7 +240,7 @@ def by_options(source: WriterSettings) -> ReadSupport | None:
 READ_SIDE = dialect_input(JsonRow)
 
 
-OP_NAMES = (*OP_TYPES, *records.OP_WORDS)
+OP_NAMES = (*OP_TYPES, *reading.OP_WORDS)
 _NULL = Raw(b"null")  # the default of members: the identity of this object distinguishes an absent member from null
 _NO_COLUMN: tuple[int, frozenset[type]] = (-1, frozenset())
 # Conditions: the member with the name of the table, and that a key which no record had before is news.
@@ -303,7 +308,7 @@ class OperationJson(Dialect):
 
     @classmethod
     def sniff_file(cls, head: bytes) -> str | None:
-        writer = records.origin(head)
+        writer = reading.origin(head)
         return None if writer is None or writer[0] else writer[1]
 
     @cached_property
@@ -362,14 +367,14 @@ class OperationJson(Dialect):
         kind = members.get("op_type")
         if "op_type" not in members and "$schema" in members:
             return "json schema"
-        if kind == records.STREAM_METADATA:
+        if kind == reading.STREAM_METADATA:
             return "stream metadata"
-        if kind == records.DDL:
+        if kind == reading.DDL:
             op_ts, position = (
                 text if isinstance(text := members.get(name), str) else None for name in ("op_ts", "pos")
             )
-            return [records.ddl_statement(members.get("ddl"), op_ts, position)]
-        if kind == records.OBJECT_METADATA and self.catalog is not None and self.catalog.provisional:
+            return [reading.ddl_statement(members.get("ddl"), op_ts, position)]
+        if kind == reading.OBJECT_METADATA and self.catalog is not None and self.catalog.provisional:
             return UnknownTable.named("?")
         tag = "table" if "table" in members else "qual_table"
         name = members.get(tag)
@@ -382,8 +387,8 @@ class OperationJson(Dialect):
             return problem
         position = members.get("pos")
         here = Span(table=name, position=None if isinstance(position, (dict, list, type(None))) else str(position))
-        if kind == records.OBJECT_METADATA:
-            table = records.table_def(name, members.get("columns"), here)
+        if kind == reading.OBJECT_METADATA:
+            table = reading.table_def(name, members.get("columns"), here)
             if not isinstance(table, TableDef):
                 return table
             return RecordSchema(table, (None,) * len(table.columns)), Statement("object metadata")

@@ -22,13 +22,12 @@ from __future__ import annotations
 
 from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api import losses
-from ggfmt.formats.api.format import Context, Format, Name, Records, column_names
+from ggfmt.formats.api.format import Context, Format, Name, Records, column_names, primary_keys_option
 from ggfmt.formats.avro.confluent import FramedOptions
 from ggfmt.formats.avro.schemas import is_name
 from ggfmt.formats.goldengate import metacolumns
 from ggfmt.formats.goldengate import options as shared
 from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
-from ggfmt.formats.records.options import primary_keys_option
 from ggfmt.model.table import Kind, TableDef
 from ggfmt.options.spec import choice, option, switch
 from ggfmt.options.value_types import Int, Text

@@ -14,10 +14,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ggfmt.dataclasses import dataclass
+from ggfmt.formats.api import format as dialects
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Context, Format, Name, Records
 from ggfmt.formats.goldengate.options import op_key_option
-from ggfmt.formats.records import options as dialects
 from ggfmt.java.text import InvalidValueError, visible
 from ggfmt.model.table import Kind, TableDef
 from ggfmt.options.spec import choice, option, switch

@@ -14,7 +14,7 @@ from msgspec import Raw
 
 from ggfmt.diagnostics.diagnostic import Span
 from ggfmt.formats.api.format import WriterSettings
-from ggfmt.formats.goldengate import records
+from ggfmt.formats.goldengate import reading
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.streams import INSERT, REFUSE, StreamsOptions
 from ggfmt.formats.json.repeated import Once
@@ -73,7 +73,7 @@ class Streams(DeclaredDialect):
         self._decode = msgspec.json.Decoder(self.record).decode
         self._upsert = options.upsert
         keys = zip(op_keys(options), ("I", "U", "D", "T"), strict=True)
-        self._ops = {name: name for name in OP_TYPES} | records.OP_WORDS | dict(keys)
+        self._ops = {name: name for name in OP_TYPES} | reading.OP_WORDS | dict(keys)
 
     @cached_property
     def once(self) -> Once:
@@ -86,7 +86,7 @@ class Streams(DeclaredDialect):
 
     @classmethod
     def sniff_file(cls, head: bytes) -> str | None:
-        writer = records.origin(head)
+        writer = reading.origin(head)
         return writer[1] if writer is not None and writer[0] else None
 
     def changes(self, record: StreamRecord) -> Meaning:
@@ -98,16 +98,16 @@ class Streams(DeclaredDialect):
     def others(self, record: StreamRecord, word: str | None) -> Meaning:
         if word is None and none_if_null(record.schema) is not None:
             return "json schema"
-        if word == records.STREAM_METADATA:
+        if word == reading.STREAM_METADATA:
             return "stream metadata"
-        if word == records.DDL:
+        if word == reading.DDL:
             text = msgspec.json.decode(record.ddl) if bytes(record.ddl)[:1] == b'"' else None
-            return [records.ddl_statement(text, record.op_ts, None if record.pos is None else str(record.pos))]
-        if word == records.OBJECT_METADATA:
+            return [reading.ddl_statement(text, record.op_ts, None if record.pos is None else str(record.pos))]
+        if word == reading.OBJECT_METADATA:
             table, columns = self.named_table(record), bytes(record.columns)
             described = self.described((table, columns), lambda: _described_table(table, columns))
             return (described,) if described.table.columns else "object metadata"  # of a table with truncates alone
-        if word != records.UPSERT:
+        if word != reading.UPSERT:
             return super().others(record, word)
         if self._upsert == REFUSE:
             help = "set `upsert=insert` or `upsert=update` with `--input-option`"
@@ -141,7 +141,7 @@ class Streams(DeclaredDialect):
 
 def _described_table(name: str, columns: bytes) -> TableDef:
     members = decoded(msgspec.json.decode, columns, "`columns` cannot be decoded", name) if columns else None
-    table = records.table_def(name, members, Span(table=name))
+    table = reading.table_def(name, members, Span(table=name))
     if not isinstance(table, TableDef):
         raise RecordError(table.code, table.message, table.help, name, table.span.field)
     return table

@@ -8,13 +8,12 @@ from ggfmt.arrow import compute as pc
 from ggfmt.columnar.json_text import json_strings
 from ggfmt.columnar.metadata import Clock, token, token_texts
 from ggfmt.columnar.pieces import Piece, escape_json_text, join
-from ggfmt.formats.api.format import Context
+from ggfmt.formats.api.format import ABSENT_NULL, Context
 from ggfmt.formats.goldengate.options import op_keys
-from ggfmt.formats.goldengate.records import OBJECT_METADATA
+from ggfmt.formats.goldengate.reading import OBJECT_METADATA
 from ggfmt.formats.goldengate.streams import TOKENS, StreamsOptions
 from ggfmt.formats.records import formatter
 from ggfmt.formats.records.formatter import DialectFormatter
-from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.model.change import ChangeBatch, Image
 from ggfmt.model.table import Kind, TableDef
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ggfmt import cores
+from ggfmt import machine
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,6 @@ def test_the_quota_of_a_container(
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
-    monkeypatch.setattr(cores, "_GROUPS", tmp_path)
+    monkeypatch.setattr(machine, "_GROUPS", tmp_path)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(8)), raising=False)
-    assert cores.available_cores() == expected
+    assert machine.available_cores() == expected

@@ -50,8 +50,7 @@ from ggfmt.reading.splits import Window
 from ggfmt.render.diagnostics import plain
 from ggfmt.render.preview import _highlighted, preview_text
 from ggfmt.sinks.messages.run import RunSettings, execute
-from ggfmt.sinks.preview.handler import DefinitionRecord, Message, ShownFields, TablePreview
-from ggfmt.sinks.preview.preview import Preview, PreviewSettings, preview
+from ggfmt.sinks.preview import DefinitionRecord, Message, Preview, PreviewSettings, ShownFields, TablePreview, preview
 
 SAMPLE = ROOT / "samples" / "tcustord.json"
 WRITTEN = [name for name, format in FORMATS.items() if format.writes is not None and format.options.of_goldengate]

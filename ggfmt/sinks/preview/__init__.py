@@ -1,1 +1,0 @@
-"""The first messages of each table, without Spark."""
