@@ -277,7 +277,7 @@ class IdentityFinder:
         """Return the row that an operation is for, and remove it from its key. `new`: the next key, if it has one."""
         rows = self._rows_at.pop(key, ())
         row, rest = (self._choose if len(rows) > 1 else self._confirm)(rows, key, operation, new)
-        if row is not None and row.left == key != new and not rest:
+        if row is not None and row.left == key != new and rest == ():
             self._collisions.pop(key, None)  # no row of the collision is left
         insert, forgotten = self._forgotten.pop(key, (None, []))
         if row is not None and new != key and self._same_moment(operation, insert):

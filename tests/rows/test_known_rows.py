@@ -153,14 +153,17 @@ def test_two_rows_of_a_transaction_at_one_key(tmp_path: Path, whole: bool) -> No
     assert {row["id"]: row["a"] for row in rows} == {"1": "y", "2": "z" if whole else None}
 
 
-@pytest.mark.parametrize(("second", "deletes", "left", "lost"), [("y", 1, [], 2), ("x", 1, ["x"], 0), ("y", 2, [], 0)])
+@pytest.mark.parametrize(
+    ("steps", "left", "lost"), [("xy-", [], 2), ("xx-", ["x"], 0), ("xy--", [], 0), ("xy-z-", [], 4), ("xy-z--", [], 4)]
+)
 def test_a_delete_of_the_key_alone_may_be_of_the_row_that_its_transaction_inserted(
-    tmp_path: Path, second: str, deletes: int, left: list[str], lost: int
+    tmp_path: Path, steps: str, left: list[str], lost: int
 ) -> None:
-    """Whichever of two rows it deletes, the other one is left: it is known if they are equal, or if it goes too."""
+    """Inserts, and deletes (-). Whichever of two rows a delete takes, the other one is left: it is known if they are
+    equal, or if it goes too."""
     source = {"schema": "s", "table": "t", "connector": "postgresql", "txId": 7}
-    events: list[Row] = [{"op": "c", "after": {"id": "1", "a": a}, "source": source} for a in ("x", second)]
-    events += deletes * [{"op": "d", "before": {"id": "1", "a": None}, "after": None, "source": source}]
+    insert, delete = {"op": "c", "source": source}, {"op": "d", "source": source, "before": {"id": "1", "a": None}}
+    events = [delete if step == "-" else {**insert, "after": {"id": "1", "a": step}} for step in steps]
     table, rows = consolidated(write_lines(tmp_path / "in.json", events), tmp_path / "out", key="id")
     assert (rows, table["unresolved"]) == ([{"id": "1", "a": a} for a in left], lost)
 

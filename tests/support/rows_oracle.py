@@ -323,15 +323,15 @@ class Model:
                 # It is of another statement than the insert: it may be of any of them, unless they are equal.
                 both = both or any(row.values != fitting[0].values or _doubt(row) for row in fitting)
             if both and self._leaves(key, item):
+                is_first = not any(one[0] == COLLISION and key_of(one[1], self.key) == key for one in self.lost)
                 self.lost += [(COLLISION, dict(row.values), item) for row in rows if item.op == "D" or row is not found]
                 for row in rows:
                     row.replaced = False
                     self._end(row, item.half or item)
                 found.start, found.doubt = item, COLLISION
                 del self.rows[key]
-                if (
-                    item.op == "D" and not replaced and key not in self.lingering
-                ):  # of the others nothing is known but their number
+                if item.op == "D" and is_first and not replaced and key not in self.lingering:
+                    # Of the others nothing is known but their number.
                     values = dict.fromkeys(self.columns, UNKNOWN) | dict(zip(self.key, key, strict=True))
                     self.rows[key] = [TableRow(dict(values), None, item, left=key) for _ in rows[1:]]
                     if len(rows) > 2:
