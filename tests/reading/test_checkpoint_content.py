@@ -127,9 +127,7 @@ def test_a_shorter_file_and_one_that_was_edited_are_errors(place: Place) -> None
 
 
 @pytest.mark.parametrize(("shared", "is_changed"), [(4, False), (5, False), (6, True), (8, True)])
-def test_a_file_that_is_read_as_a_whole_has_changed_if_more_than_half_of_it_is_the_same(
-    place: Place, shared: int, is_changed: bool
-) -> None:
+def test_a_whole_file_has_changed_if_more_than_half_is_the_same(place: Place, shared: int, is_changed: bool) -> None:
     def write(*numbers: int) -> None:
         records = [json.dumps(operation(number)) for number in numbers]
         lines = ["[", *(f"{record}," for record in records[:-1]), records[-1], "]"]

@@ -181,7 +181,7 @@ def test_an_insert_over_a_living_row_is_unresolved_if_a_delete_may_mean_both(tmp
 
 
 @pytest.mark.parametrize(("after", "found"), [({"id": 4, "a": "third"}, True), ({"id": 4}, False)])
-def test_a_row_is_certain_if_the_operation_that_may_be_of_another_row_sets_all_its_values(
+def test_a_row_is_certain_if_a_doubtful_operation_sets_all_its_values(
     after: Image, found: bool, tmp_path: Path
 ) -> None:
     """A row goes to key 3, and a row goes on from there. Nothing shows whether it is the same one."""

@@ -35,7 +35,7 @@ def test_rows_are_those_of_sqlite_or_unresolved_where_key_updates_are_in_two_fil
     assert report.counts["halves", "right", ""] > histories * 0.5
 
 
-def test_a_row_that_is_not_that_of_sqlite_is_unresolved_where_each_change_has_its_own_time(tmp_path: Path) -> None:
+def test_a_wrong_row_is_unresolved_where_each_change_has_its_own_time(tmp_path: Path) -> None:
     several = [one for one in (history(3, number, ("row",)) for number in range(400)) if one is not None and one.key]
     for is_debezium in (False, True):
         own = [one for one in several if one.recording.is_debezium == is_debezium]
