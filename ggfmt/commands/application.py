@@ -50,6 +50,16 @@ class ApplyRequest:
     starts_empty: Annotated[bool, declaration.STARTS_EMPTY] = False
     types: Annotated[Mapping[str, str] | Sequence[str] | None, declaration.TYPES] = None
     strict: Annotated[bool, Option(panel="Checks", help="Stop if operations contradict the rows.")] = False
+    accept: Annotated[
+        bool, Option(panel="Checks", help="Go on with tables that another program has altered or made again.")
+    ] = False
+    as_replica: Annotated[
+        bool, Option(panel="Output", help="Check no foreign keys and fire no triggers, as replication does.")
+    ] = False
+    lock_timeout: Annotated[
+        float | None,
+        Option(metavar="SECONDS", min=0, panel="Output", help="Stop if a lock is not free after so many seconds."),
+    ] = None
     dry_run: Annotated[bool, Option(panel="Checks", help="Print the SQL of the run, and roll it back.")] = False
     print_sql: Annotated[
         Dialect | None,
@@ -95,7 +105,8 @@ def run_application(request: ApplyRequest) -> list[str]:
     given: dict[str, Any] = {name: getattr(request, name) for name in shared}
     remove_abandoned()
     with Scratch() as scratch:
-        database = ApplyConnection(url, request.stream, request.dry_run)
+        names = ("stream", "dry_run", "accept", "as_replica", "lock_timeout")
+        database = ApplyConnection(url, *(getattr(request, name) for name in names))
         try:
             database.restore(scratch)
             places = {"output": scratch / OUTPUT, "checkpoint": scratch / CHECKPOINT}

@@ -213,6 +213,7 @@ def run_consolidation(
         request.on_unfit,
         request.starts_empty,
         request.metadata_prefix,
+        traces=database is not None,
     )
     input_format, source = arguments.input_settings(
         request.input_format, request.input_config, request.input_options, request.schema_registry

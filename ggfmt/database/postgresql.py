@@ -53,7 +53,7 @@ select n.nspname, c.relname, c.relkind::text as kind, a.attname,
   base.typname, coalesce(element.typname, '') as element, b.modifier, pg_catalog.format_type(base.oid, -1) as cast,
   base.typcategory::text as category,
   concat(pg_catalog.to_jsonb(a) ->> 'attgenerated', a.attidentity) as filled,  -- older servers lack the first
-  pg_catalog.format_type(base.oid, b.modifier) as written, a.attnotnull as required
+  pg_catalog.format_type(base.oid, b.modifier) as written, a.attnotnull as required, c.oid::bigint, a.attnum
 from pg_catalog.pg_class c
 join pg_catalog.pg_namespace n on n.oid = c.relnamespace
 left join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
@@ -134,6 +134,7 @@ class CatalogColumn(NamedTuple):
     category  a letter, as in `pg_type.typcategory`
     filled    `s` if the server computes the values, `a` if only `overriding system value` may set them
     written   the type with its modifier, as SQL writes it; `required`: it is not NULL
+    oid       of the table; `number`: of the column, which no other one gets once it is dropped
     """
 
     schema: str
@@ -146,8 +147,10 @@ class CatalogColumn(NamedTuple):
     cast: Sql | None
     category: str | None
     filled: str | None
-    written: str | None
+    written: Sql | None
     required: bool | None
+    oid: int
+    number: int | None
 
 
 class PostgreSQL(DatabaseConnection):

@@ -9,8 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import concatenated, counts_by_value, int64_view, narrow, non_null_values, numbered
+from ggfmt.arrow.arrays import concatenated, counts_by_value, int64_view, narrow, non_null_values, nulls, numbered
 from ggfmt.columnar.hashes import row_codes
+from ggfmt.columnar.typed import as_text
 from ggfmt.dataclasses import dataclass, replace
 from ggfmt.frames.column_types import TEXT
 from ggfmt.rowfiles.spill import filtered
@@ -22,9 +23,9 @@ from ggfmt.rows.key_updates import NO_KEYS, FollowedKeys, KeyOrder, Mask, follow
 from ggfmt.rows.keyless import keyless_rows
 from ggfmt.rows.last_images import last_images
 from ggfmt.rows.net_changes import NetChanges, RowSet
-from ggfmt.rows.operations import BASE_SEQ, INSERT, OPS, TRUNCATE, staged_schema, truncate_operations
+from ggfmt.rows.operations import BASE_SEQ, INSERT, OPS, TRUNCATE, any_of, staged_schema, truncate_operations
 from ggfmt.rows.ordering import without_repeated
-from ggfmt.rows.query import CURRENT, DELETED, OP, STATE, UNRESOLVED, VALIDITY
+from ggfmt.rows.query import CURRENT, DELETED, MOVED_FROM, OP, STATE, UNRESOLVED, VALIDITY
 from ggfmt.rows.results import (
     REASON,
     FreeKeys,
@@ -230,7 +231,8 @@ class _Unit:
         fold, query = state.fold, self._query
         states = self._current_states(state)
         counts = self._counts(fold, states, query.columns)
-        parts = [self._rows(fold, states, self._state_of(states))]
+        marks = {MOVED_FROM: self._moved_from(state, states)} if query.query.traces else {}
+        parts = [self._rows(fold, states, self._state_of(states), marks)]
         if DELETED in query.query.keep:
             # The delete of a key update is not the last operation of its row.
             wanted = pc.and_(fold.is_deleting, pc.equal(fold.epochs_in_order, state.last_epoch))
@@ -247,6 +249,18 @@ class _Unit:
         counts.states[UNRESOLVED] += self._collisions
         counts.states[UNRESOLVED] += 0 if state.overtaken_places is None else len(state.overtaken_places)
         return concatenated(parts, query.schema), counts
+
+    def _moved_from(self, state: _PointInTime, states: RowStates) -> pa.Array[Any]:
+        """Return the keys that rows had before this run as lists of texts; null where they have the same or none."""
+        type, count = self._query.schema.field(MOVED_FROM).type, len(states.places)
+        if state.identities is None:
+            return nulls(count, type)
+        batch, before = state.fold.batch, state.fold.earlier_operations(states.places)
+        keys = [(batch[f"k{j}"].take(before), batch[f"k{j}"].take(states.places)) for j in range(len(self._table.key))]
+        moved = pc.fill_null(any_of([pc.not_equal(*both) for both in keys], count), False)
+        texts = [as_text(pc.if_else(moved, old, nulls(count, old.type))).to_pylist() for old, _ in keys]
+        found: pa.Array[Any] = pa.array([None if key[0] is None else key for key in zip(*texts, strict=True)], type)
+        return found
 
     def _with_key(self, state: _PointInTime, places: pa.Int64Array) -> pa.Int64Array:
         """Return the places of rows that still have their key, and note the operations of the others."""
@@ -412,7 +426,7 @@ class _Unit:
             marks = {name: column.take(rows) for name, column in (marks or {}).items()}
         typed = typed_columns(query, fold, states, query.columns)
         self._unfit.update(typed.counts)
-        extra = {**(marks or {}), STATE: state}
+        extra = {MOVED_FROM: nulls(len(states.places), pa.list_(TEXT)), **(marks or {}), STATE: state}
         arrays = [*typed.columns, *(extra[name] for name in query.query.metadata_columns)]
         return pa.RecordBatch.from_arrays(arrays, schema=query.schema)
 

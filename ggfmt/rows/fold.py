@@ -180,6 +180,13 @@ class Fold:
     def _shows_values(self) -> pa.BooleanArray:
         return shows_values(self.batch.column, self.table)
 
+    def earlier_operations(self, operations: pa.Int64Array) -> pa.Int64Array:
+        """Return for the row of each of some operations its last operation of earlier runs, or its row in the base;
+        null if it was not there before this run."""
+        is_earlier = pc.less(self.batch["seq"].take(self.order), 0)
+        earlier = self._latest(pc.and_not(is_earlier, self.is_delete))
+        return self.order.take(earlier.take(pc.array_sort_indices(self.order).take(operations)))
+
     # States
 
     def states(

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import as_strings, concatenated, int64_view, narrow
+from ggfmt.arrow.arrays import as_strings, concatenated, int64_view, narrow, nulls
 from ggfmt.rows.evidence import EvidenceFinder
 from ggfmt.rows.key_updates import KeyOrder
 from ggfmt.rows.operations import DELETE, is_whole, staged_schema
@@ -55,6 +55,7 @@ def last_images(query: TableQuery, batches: Sequence[pa.RecordBatch], by_key: Ke
     found = _Chosen(batches, places)
     unfit: Counter[str] = Counter()
     columns = [_typed(query, found, name, unfit) for name in query.columns]
+    columns += [nulls(len(places), query.schema.field(name).type) for name in query.marks]  # no key has changed
     if unfit and asked.on_unfit == "unresolved":
         return None
     rows = pa.RecordBatch.from_arrays(columns, schema=query.schema)

@@ -19,6 +19,7 @@ CURRENT, DELETED, UNRESOLVED = "current", "deleted", "unresolved"
 # Metadata columns of results, without the prefix. Behind the columns of the table.
 STATE = "_state"
 OP = "_op"
+MOVED_FROM = "_ggfmt_moved_from"
 VALIDITY = ("_valid_from_position", "_valid_from_ts", "_valid_to_position", "_valid_to_ts")
 
 _LOOKS_LIKE_A_TIME = lazy_regex(r"\d{4}-\d{2}-\d{2}([T :].*)?")
@@ -38,6 +39,8 @@ class RowQuery:
     # tables had no rows before the first operation, so that a key that none has shown is free
     starts_empty: bool = False
     metadata_prefix: str = ""  # before the names of metadata columns
+    # current rows show, in `MOVED_FROM`, the key that they had before all operations if it was another one: texts
+    traces: bool = False
 
     def __post_init__(self) -> None:
         _check("order", [self.order], get_args(RowOrder))
@@ -55,7 +58,8 @@ class RowQuery:
     @property
     def metadata_columns(self) -> tuple[str, ...]:
         of_kind = {"current": (), "history": (*VALIDITY, OP), "changes": (OP,)}[self.kind]
-        return (*of_kind, STATE) if self.keep else of_kind
+        traced = (MOVED_FROM,) if self.traces else ()
+        return (*of_kind, *traced, STATE) if self.keep else (*of_kind, *traced)
 
     @property
     def states(self) -> frozenset[str]:

@@ -23,13 +23,16 @@ from ggfmt.rows.fold import Fold, RowStates
 from ggfmt.rows.operations import BASE_SEQ, Truncate
 from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.positions import OFFSETS, PositionKind
-from ggfmt.rows.query import OP, STATE, VALIDITY, RowQuery, query_error
+from ggfmt.rows.query import MOVED_FROM, OP, STATE, VALIDITY, RowQuery, query_error
 from ggfmt.rows.table_stats import Place, TableStats, choose_ordering, places_of_logs
 from ggfmt.rows.tables import RowTable, epoch_at
 
 REASON = "reason"  # of unresolved operations
 
-_METADATA_TYPES = {name: INSTANT if name.endswith("_ts") else TEXT for name in (*VALIDITY, OP, STATE)}
+_METADATA_TYPES: dict[str, pa.DataType] = {
+    **{name: INSTANT if name.endswith("_ts") else TEXT for name in (*VALIDITY, OP, STATE)},
+    MOVED_FROM: pa.list_(TEXT),
+}
 
 
 @dataclass(frozen=True)

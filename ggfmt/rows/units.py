@@ -41,7 +41,7 @@ from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.numbers import is_number
 from ggfmt.rows.operations import DELETE, INSERT, OPS, UPDATE, base_operations, key_values, staged_schema
 from ggfmt.rows.ordering import Ordering
-from ggfmt.rows.query import CURRENT
+from ggfmt.rows.query import CURRENT, MOVED_FROM
 from ggfmt.rows.readers import read_rows
 from ggfmt.rows.results import REASON, End, FreeKeys, RowCounts, Selection, TableQuery, UnitAnswer
 from ggfmt.rows.staging import (
@@ -512,7 +512,7 @@ def _as_result(rows: pa.RecordBatch, query: TableQuery) -> pa.RecordBatch:
     for column in query.schema:
         if _has_column(rows, query, column.name):
             arrays.append(rows[column.name])
-        elif column.name in query.columns:
+        elif column.name in (*query.columns, MOVED_FROM):
             arrays.append(nulls(len(rows), column.type))
         else:
             arrays.append(pa.repeat(pa.scalar(CURRENT, TEXT), len(rows)))

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import logging
 import re
+from binascii import a2b_base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,12 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt import signals
-from ggfmt.arrow.arrays import narrow
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import narrow, nulls, numbered, repeated
 from ggfmt.commit.commit import CommitPart, write_errors_stop
 from ggfmt.commit.names import counted
 from ggfmt.commit.records import is_of_rows, kept_runs, run_file
-from ggfmt.database.postgresql import CatalogColumn, PostgreSQL
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, listing
 from ggfmt.frames.column_types import TEXT
 from ggfmt.java.text import visible
@@ -33,17 +34,21 @@ from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.manifest import TableResult
 from ggfmt.rows.numbers import NumberRange
 from ggfmt.rows.output import RowsDirectory
-from ggfmt.rows.query import RowQuery
+from ggfmt.rows.query import MOVED_FROM, RowQuery
 from ggfmt.rows.readers import read_rows
 from ggfmt.rows.request import TargetOptions
 from ggfmt.rows.results import TableQuery
 from ggfmt.rows.staging import load
 from ggfmt.rows.tables import RowTable, with_found_types
-from ggfmt.rows.targets.postgresql_state import STATE
+from ggfmt.rows.targets.postgresql_catalog import Catalog, CatalogTable, parents_first
 from ggfmt.rows.targets.postgresql_table import (
+    ROWS,
+    TOUCHED,
+    Parking,
     TableColumn,
     TargetTable,
     found_name,
+    holds,
     new_name,
     sql_type,
     table_error,
@@ -53,8 +58,8 @@ from ggfmt.rows.targets.target import Describe, Results, RowTarget
 
 log = logging.getLogger("ggfmt")
 
+_NUMBER = pa.field("n", pa.int32())  # of a table
 _SCHEMA = sql("select current_schema()::text")
-_SCHEMAS = sql("select nspname::text from pg_catalog.pg_namespace")
 
 
 class _Owner:
@@ -74,7 +79,7 @@ class PostgreSQLTarget(RowTarget):
         assert options.database is not None
         self._database = database = options.database
         self._tables: dict[str, TargetTable] = {}
-        self._oids: dict[str, list[int | None]] = {}  # by table its number in the catalog, and that of the state
+        self._touched: dict[str, int] = {}  # by table how many keys its operations have
         self.owner, self.shown = _Owner(), database.shown
 
     def check(self, query: RowQuery, merges: bool) -> None:
@@ -92,27 +97,40 @@ class PostgreSQLTarget(RowTarget):
     def prepare(self, names: Sequence[str], bases: Mapping[str, BaseTable]) -> dict[str, BaseTable]:
         found = super().prepare(names, bases)
         tables = [self._with_found_types(self.staged.tables[name], base) for name, base in found.items()]
-        catalog = _Catalog(self._database)
+        catalog = Catalog(self._database)
+        self._check_places({table.name: self._place(table.name, catalog) for table in tables})
+        for table in tables:
+            schema, name = self._place(table.name, catalog)
+            if name in catalog.schemas.get(schema, {}):
+                self._check_known(table, catalog.schemas[schema][name])
         if self._make_missing(tables, catalog):
-            catalog = _Catalog(self._database)
+            catalog = Catalog(self._database)
         for number, table in enumerate(tables):
-            made = self._tables[table.name] = catalog.target(number, table, *self._place(table.name, catalog))
-            self._database.execute(sql("lock table {} in share row exclusive mode", made.shown), table.name)
-            self._check_made_again(table, made)
+            schema, name = self._place(table.name, catalog)
+            self._tables[table.name] = target_table(number, table, catalog.schemas[schema][name])
+        if tables:
+            locked = joined(", ", [made.only for made in self._tables.values()])
+            lock = sql("lock table {} in share row exclusive mode", locked)
+            self._database.execute(lock, tables[0].name if len(tables) == 1 else None)
+            self._copy_touched(tables)
+        for table in tables:
+            made = self._tables[table.name]
             self._clear_returned(table, made)
             found[table.name] = self._with_rows(replace(found[table.name], key=table.key), table, made)
-        places = {name: (*entry["target"],) for name, entry in self._known.items()}
-        places |= {name: (made.schema, made.name) for name, made in self._tables.items()}
+        return found
+
+    def _check_places(self, wanted: Mapping[str, tuple[str, str]]) -> None:
+        """Raises: UsageError GG596 if two tables of the source are one table of the database."""
+        places = {name: (*entry["target"],) for name, entry in self._known.items()} | {**wanted}
         for name, place in places.items():
             if (other := next(other for other in places if places[other] == place)) != name:
-                message = f"`{other}` and `{name}` are both `{join_name(*place)}` in the database"
+                message = f"`{other}` and `{name}` of the changes are both `{join_name(*place)}` in the database"
                 raise table_error(name, message, "create a table with the exact name, or leave one out by `--exclude`")
-        return found
 
     def _with_found_types(self, table: RowTable, base: BaseTable) -> RowTable:
         return with_found_types(table, self.staged.staged[table.name].stats.numbers, number_ranges(base))[0]
 
-    def _place(self, name: str, catalog: _Catalog) -> tuple[str, str]:
+    def _place(self, name: str, catalog: Catalog) -> tuple[str, str]:
         """Return schema and name of a table. Raises: UsageError GG596 for a table that was dropped."""
         if name in self._known:
             schema, table = self._known[name]["target"]
@@ -126,7 +144,7 @@ class PostgreSQLTarget(RowTarget):
         known = catalog.schemas.get(schema, {})
         return schema, found_name(name, parts[-1], known) or new_name(name, parts[-1])
 
-    def _make_missing(self, tables: Sequence[RowTable], catalog: _Catalog) -> bool:
+    def _make_missing(self, tables: Sequence[RowTable], catalog: Catalog) -> bool:
         """Create tables and columns that the database lacks; return whether there were any."""
         before = len(self._database.statements)
         keyless = [table.name for table in tables if not table.key]
@@ -142,31 +160,56 @@ class PostgreSQLTarget(RowTarget):
                 catalog.schemas[schema] = {}
             known = catalog.schemas[schema].get(name)
             columns = table.epochs[-1].columns
-            lacking = [column for column in columns if known is None or not found_name(table.name, column, known)]
+            lacking = [each for each in columns if known is None or not found_name(table.name, each, known.columns)]
+            self._check_cases(table.name, lacking, columns)
             names = {column: POSTGRESQL.identifier(new_name(table.name, column)) for column in lacking}
             added = [sql("{} {}", names[column], sql_type(table, column)) for column in lacking]
             if known is None:
                 added.append(sql("primary key ({})", joined(", ", [names[column] for column in table.key])))
                 self._database.execute(sql("create table {} ({})", shown, joined(", ", added)), table.name)
-                catalog.schemas[schema][name] = {}
+                catalog.schemas[schema][name] = CatalogTable(schema, name)
             elif added:
                 adds = joined(", ", [sql("add column {}", column) for column in added])
                 self._database.execute(sql("alter table {} {}", shown, adds), table.name)
         return len(self._database.statements) > before
 
-    def _check_made_again(self, table: RowTable, made: TargetTable) -> None:
-        """Raises: UsageError GG596 for a table that was dropped and made again without its rows. In a restored
-        database, the state of the stream is another table, too."""
-        database = self._database
-        ids = sql("{}::regclass::oid::bigint, to_regclass('{}')::oid::bigint", POSTGRESQL.literal(made.shown), STATE)
-        now = self._oids[table.name] = list(next(database.rows(sql("select {}", ids))))
-        before = self._known.get(table.name, {}).get("oids", now)
-        if before[0] == now[0] or (before[1] not in (None, now[1])) or self.staged.staged[table.name].stats.truncates:
+    def _check_cases(self, table: str, new: Sequence[str], columns: Sequence[str]) -> None:
+        """Raises: UsageError GG596 if a new column would have the name of another one, but for its case."""
+        for name in new:
+            other = next((each for each in columns if each != name and each.casefold() == name.casefold()), None)
+            if other is not None:
+                message = f"the changes have the columns `{name}` and `{other}`, which PostgreSQL cannot tell apart"
+                help = "leave one out with `--columns`, or create the table with both names"
+                raise table_error(table, f"{message} without quotes", help, name)
+
+    def _check_known(self, table: RowTable, there: CatalogTable) -> None:
+        """Raises: UsageError GG596 for a table that is another one than in the run before: it was made again, or its
+        columns were dropped, renamed or narrowed. In a restored database, the state of the stream is another table,
+        too."""
+        entry = self._known.get(table.name, {})
+        before, now = entry.get("oids", [None, None]), [there.oid, self._database.state_oid]
+        if before[1] not in (None, now[1]) or self._database.accepts:
             return
-        if database.value(sql("select not exists (select from {})", made.shown)):
-            help = "restore its rows; or, to apply all changes to it, give another `--stream`"
-            raise table_error(table.name, f"the table {made.shown} was made again, and is empty", help)
-        log.warning("%s was made again; rows that the run does not change stay as they are", visible(made.shown))
+        help = "run with `--accept` to go on with the table as it is now"
+        shown = POSTGRESQL.identifier(there.schema, there.name)
+        if before[0] not in (None, now[0]):
+            if not self.staged.staged[table.name].stats.truncates:
+                again = "restore its rows; or, to apply all changes to it, give another `--stream`"
+                raise table_error(table.name, f"the table {shown} was made again", f"{again}; or {help}")
+            return
+        for source, (number, name, type) in entry.get("there", {}).items():
+            if source not in table.epochs[-1].columns:
+                continue
+            column = next((each for each in there.columns.values() if each.number == number), None)
+            if column is None:
+                message = f"the column `{name}` was dropped in the database, and would come back without its values"
+                raise table_error(table.name, message, f"leave it out with `--columns`; or {help}", source)
+            if column.name != name:
+                message = f"the column `{name}` is called `{column.name}` now in the database"
+                raise table_error(table.name, message, f"give it its name again; or {help}, and add `{name}`", source)
+            if not holds(column.written or "", type):
+                message = f"the type of the column is `{column.written}` now in the database, and was `{type}`"
+                raise table_error(table.name, message, f"give it its type again; or {help}", source)
 
     def _clear_returned(self, table: RowTable, made: TargetTable) -> None:
         """Empty columns that the source has dropped and added again: the table has their old values."""
@@ -179,20 +222,36 @@ class PostgreSQLTarget(RowTarget):
             if column.source in gone and column.there.filled != "s":
                 self._database.execute(sql("update {} set {} = null", made.shown, column.name), table.name)
 
+    def _copy_touched(self, tables: Sequence[RowTable]) -> None:
+        """Copy the keys of all operations into one temporary table."""
+        count = max(len(table.key) for table in tables)
+        schema = _text_schema([_NUMBER], (f"k{j}" for j in range(count)))
+
+        def keys() -> Iterator[pa.RecordBatch]:
+            for table in tables:
+                kept = [] if self.previous is None else [self.previous.kept(table, self.output.root).batch]
+                touched = _touched(table, chain(load(self.staged.staged[table.name].parts), kept))
+                self._touched[table.name] = len(touched)
+                numbers = pa.scalar(self._tables[table.name].number, pa.int32())
+                for batch in touched.to_batches():
+                    yield _padded(
+                        schema,
+                        {
+                            "n": repeated(numbers, len(batch)),
+                            **dict(zip(batch.schema.names, batch.columns, strict=True)),
+                        },
+                    )
+
+        self._database.copy(TOUCHED, schema, keys(), by_table=len(tables) > 1)
+
     def _with_rows(self, base: BaseTable, table: RowTable, made: TargetTable) -> BaseTable:
         """Return a base with the present rows of the keys that the run touches."""
         database, staged = self._database, self.staged.staged[table.name]
         if self.previous is None:
-            complete = bool(database.value(sql("select exists (select from {})", made.shown)))
-            base = replace(base, complete=complete)
-        kept = [] if self.previous is None else [self.previous.kept(table, self.output.root).batch]
-        touched = _touched(table, chain(load(staged.parts), kept))
-        database.copy(made.touched, touched.schema, touched.to_batches(), table.name)
-        database.execute(made.make_keys(), table.name)
-        if database.value(made.equal_keys()):
+            base = replace(base, complete=bool(database.value(sql("select exists (select from {})", made.only))))
+        if self._touched[table.name] > 1 and database.value(made.equal_keys()):
             message = "different keys of the changes are one key in the database"
             raise table_error(table.name, message, "give the key columns a type in which they differ, such as `text`")
-        database.execute(sql("analyze {}", made.keys), table.name)
         if staged.stats.truncates:
             return base
         numbers = {name: replace(base.numbers.get(name, NumberRange())) for name in table.found}
@@ -216,8 +275,7 @@ class PostgreSQLTarget(RowTarget):
     def publish(self, results: Results, describe: Describe, others: Sequence[CommitPart]) -> dict[str, Any]:
         database = self._database
         database.execute(sql("set constraints all deferred"))  # those that are deferrable
-        for result in results:
-            self._change(result)
+        self._write(self._copied(results))
         database.execute(sql("set constraints all immediate"))  # an error now, and not at COMMIT
         parts = {} if self.previous is None else self.previous.last_parts()
         published = [file for result in results for file in self.operation_files(result, parts)]
@@ -234,32 +292,101 @@ class PostgreSQLTarget(RowTarget):
             database.save(Path(self.output.root.inner).parent)
         return document
 
-    def _change(self, result: TableResult) -> None:
-        database, name, table = self._database, result.table.name, self._tables[result.table.name]
-        schema = pa.schema([(f"s{i}", TEXT) for i in range(len(table.columns))])
-        sources = [column.source for column in table.columns]
-        rows = sum(file.rows for _, file in result.files)
+    def _copied(self, results: Results) -> list[_Change]:
+        """Copy the rows of all tables into one temporary table; return what becomes of the tables."""
+        changes = [
+            _Change(self._tables[result.table.name], result, self._touched[result.table.name]) for result in results
+        ]
+        width = max((len(change.table.columns) for change in changes), default=0)
+        count = max((len(change.table.key) for change in changes), default=0)
+        texts = [*(f"s{i}" for i in range(width)), *(f"f{j}" for j in range(count))]
+        schema = _text_schema([_NUMBER, pa.field("i", pa.int64())], texts)
 
-        def texts() -> Iterator[pa.RecordBatch]:
-            for _, file in result.files:
-                for batch in read_rows(file.location, self.suffix, {}, name):
-                    yield pa.RecordBatch.from_arrays([text_of(batch[source]) for source in sources], schema=schema)
+        def rows() -> Iterator[pa.RecordBatch]:
+            start = 0
+            for change in changes:
+                for batch in change.batches(self.suffix):
+                    number = pa.scalar(change.table.number, pa.int32())
+                    columns = {"n": repeated(number, len(batch)), "i": pc.add(numbered(len(batch)), start)}
+                    columns |= dict(zip(batch.schema.names, batch.columns, strict=True))
+                    start += len(batch)
+                    yield _padded(schema, columns)
 
-        try:
-            if rows:
-                database.copy(table.rows, schema, texts(), name)
-            gone = sql("delete from {}", table.shown) if result.stats.truncates else table.delete(rows > 0)
-            deleted = database.execute(gone, name)
-            if rows:
-                database.execute(table.merge(), name)
-                self._check(table)
-        except Abend as error:
-            raise Abend.of(_with_columns(error.diagnostics[0], table)) from None
-        log.info("%s: %s written, %s deleted", visible(table.shown), counted(rows, "row"), f"{max(deleted, 0):,}")
+        if any(change.rows for change in changes):
+            self._database.copy(ROWS, schema, rows(), by_table=len(changes) > 1)
+        return changes
 
-    def _check(self, table: TargetTable) -> None:
+    def _write(self, changes: Sequence[_Change]) -> None:
+        """Change all tables. Rows that are referred to come before those that refer to them, and leave after them."""
+        by_oid = {change.table.there.oid: change for change in changes}
+        ordered = [by_oid[there.oid] for there in parents_first(change.table.there for change in changes)]
+        for change in reversed(ordered):
+            for key in change.table.there.foreign_keys:
+                parent = by_oid.get(key.to)
+                if parent is not None and parent is not change and parent.moves:
+                    for statement in change.table.follow(parent.table, key, change.moves):
+                        change.follows = True
+                        self._database.execute(statement, change.table.source)
+        steps = [
+            *((self._delete, change) for change in reversed(ordered) if change.deletes_first),
+            *((self._upsert, change) for change in ordered),
+            *((self._delete, change) for change in reversed(ordered) if not change.deletes_first),
+            *((self._check, change) for change in ordered),
+        ]
+        for step, change in steps:
+            try:
+                step(change)
+            except Abend as error:
+                raise Abend.of(_with_columns(error.diagnostics[0], change.table)) from None
+        for change in changes:
+            shown, rows = visible(change.table.shown), counted(change.rows, "row")
+            log.info("%s: %s written, %s deleted", shown, rows, f"{change.deleted:,}")
+
+    def _delete(self, change: _Change) -> None:
+        if change.may_delete:
+            statement = change.table.delete(change.parking, change.rows > 0, not change.deletes_first, change.truncates)
+            change.deleted = max(self._database.execute(statement, change.table.source), 0)
+
+    def _upsert(self, change: _Change) -> None:
+        table, database = change.table, self._database
+        if not change.rows:
+            return
+        if change.moves:
+            self._check_moves(table)
+            if database.value(table.occupied()):
+                column = table.parked_column()
+                if column is None:
+                    message = (
+                        "rows change keys with each other, and no column of the key can have another value meanwhile"
+                    )
+                    help = "make the primary key DEFERRABLE in the database, or apply these changes by hand"
+                    raise table_error(table.source, message, help)
+                change.parking = Parking(column, database.value(table.highest(column)) or "0")
+                database.execute(table.park(change.parking), table.source)
+            database.execute(table.move(change.parking), table.source)
+        for index, column, own in table.unique_values():
+            if column is None:
+                continue  # a conflict is an error of the server
+            value = None
+            if column.there.required or index.one_null:
+                value = Parking(column, database.value(table.highest(column)) or "0")
+            gone = None if change.deletes_first or not change.may_delete else table.gone(change.parking, True, True)
+            database.execute(table.park_unique(column, value, own, gone), table.source)
+        database.execute(table.merge(), table.source)
+
+    def _check_moves(self, table: TargetTable) -> None:
+        for column in (table.columns[i] for i in table.key):
+            if column.there.filled:
+                message = f"a row has another key, but the database fills the column `{column.there.name}`"
+                help = f"run `alter table {table.shown} alter column {column.name} set generated by default`"
+                raise table_error(table.source, message, help, column.source)
+
+    def _check(self, change: _Change) -> None:
+        if not change.rows:
+            return
+        table, database = change.table, self._database
         columns, query = table.changed()
-        lost, *changed = next(self._database.rows(query))
+        lost, *changed = next(database.rows(query))
         if lost:
             message = f"the database has not stored {counted(lost, 'row')}"
             raise table_error(table.source, message, "look at the triggers and rules of the table")
@@ -269,6 +396,9 @@ class PostgreSQLTarget(RowTarget):
                 message += f" {counted(count, 'value')} exactly"
                 help = "nothing was changed; give the column a type with more digits, or `text`"
                 raise table_error(table.source, message, help, column.source)
+        if not database.dry_run:  # a sequence does not roll back
+            for statement in table.sequences():
+                database.execute(statement, table.source)
 
     def _with_others(self, document: dict[str, Any], results: Results) -> tuple[dict[str, Any], list[str]]:
         """Return the manifest with the tables of earlier runs, and the files that it has no more."""
@@ -277,8 +407,12 @@ class PostgreSQLTarget(RowTarget):
             before = self._known.get(name, {})
             earlier = {*before.get("columns", ()), *before.get("dropped", ()), *result.table.columns}
             entry = document["tables"][name]
-            entry["oids"] = self._oids[name]
-            entry["target"] = [self._tables[name].schema, self._tables[name].name]
+            table = self._tables[name]
+            entry["oids"] = [table.there.oid, self._database.state_oid]
+            entry["target"] = [table.there.schema, table.there.name]
+            entry["there"] = {
+                each.source: [each.there.number, each.there.name, each.there.written] for each in table.columns
+            }
             entry["dropped"] = sorted(earlier - entry["columns"].keys())
         entries = [] if self.previous is None else self.previous.document["files"]
         stay = [entry for entry in entries if entry["table"] not in document["tables"] and not is_of_rows(entry)]
@@ -287,41 +421,91 @@ class PostgreSQLTarget(RowTarget):
         return {**document, "tables": tables, "files": [*stay, *document["files"]]}, stale
 
 
-class _Catalog:
-    """The tables of a database: by schema and table their columns by name; and their primary keys."""
+@dataclass
+class _Change:
+    """What a run does to a table. `touched`: how many keys its operations have."""
 
-    def __init__(self, database: PostgreSQL) -> None:
-        self.schemas: dict[str, dict[str, dict[str, CatalogColumn]]] = {
-            schema: {} for (schema,) in database.rows(_SCHEMAS)
-        }
-        self._keys = database.primary_keys()
-        for column in database.catalog():
-            columns = self.schemas[column.schema].setdefault(column.table, {})
-            if column.name is not None:
-                columns[column.name] = column
+    table: TargetTable
+    result: TableResult
+    touched: int
+    moves: bool = False
+    parking: Parking | None = None  # of rows that have waited for their keys
+    follows: bool = False  # a foreign key in its primary key has changed with that of another table
+    deleted: int = 0
 
-    def target(self, number: int, table: RowTable, schema: str, name: str) -> TargetTable:
-        """Return a table that takes the rows. Raises: UsageError GG596 if it does not fit them."""
-        there = self.schemas[schema][name]
-        names = {column: found_name(table.name, column, there) or column for column in table.epochs[-1].columns}
-        twice = [column for column in names if [*names.values()].count(names[column]) > 1]
-        if twice:
-            message = f"`{twice[0]}` and `{twice[1]}` are both `{names[twice[0]]}` in the database"
-            raise table_error(table.name, message, "rename a column in the database")
-        columns = tuple(TableColumn(column, table.types[column], there[names[column]]) for column in names)
-        key = self._keys.get(join_name(schema, name), ())
-        if {*key} != {names.get(column) for column in table.key}:
-            own, other = ", ".join(table.key), ", ".join(key) or "none"
-            help = "change the primary key in the database, or give its columns with `--key`"
-            raise table_error(table.name, f"the key is ({own}) in the changes, and ({other}) in the database", help)
-        for column in columns:
-            if not column.fits:
-                message = f"`{column.source}` is `{column.there.cast}` in the database, and "
-                message += f"`{sql_type(table, column.source)}` in the changes"
-                help = f"change the type in the database; or give `--type '{table.name}.{column.source}=string'`, and "
-                help += "the server reads the texts"
-                raise table_error(table.name, message, help, column.source)
-        return TargetTable(number, table.name, schema, name, columns, tuple(map([*names].index, table.key)))
+    @property
+    def rows(self) -> int:
+        return sum(file.rows for _, file in self.result.files)
+
+    @property
+    def truncates(self) -> bool:
+        return bool(self.result.stats.truncates)
+
+    @property
+    def may_delete(self) -> bool:
+        return self.truncates or self.touched > self.rows
+
+    @property
+    def deletes_first(self) -> bool:
+        """Whether rows leave first, so that others may have their unique values. Not if others refer to them: these
+        may refer to other rows later in the run, and would be deleted, too."""
+        return not (self.table.there.is_referenced or self.follows)
+
+    def batches(self, suffix: str) -> Iterator[pa.RecordBatch]:
+        """Yield the rows as texts, with the names of their columns in `ROWS`."""
+        table = self.table
+        sources = [column.source for column in table.columns]
+        binary = [pa.types.is_binary(table.columns[i].type) for i in table.key]
+        names = [*(f"s{i}" for i in range(len(sources))), *(f"f{j}" for j in range(len(binary)))]
+        for _, file in self.result.files:
+            for batch in read_rows(file.location, suffix, {}, table.source):
+                columns = [text_of(batch[source]) for source in sources]
+                if batch[MOVED_FROM].null_count < len(batch):
+                    self.moves = True
+                    keys = batch[MOVED_FROM].to_pylist()
+                    columns += [_old_keys(keys, j, is_binary) for j, is_binary in enumerate(binary)]
+                yield pa.RecordBatch.from_arrays(columns, names[: len(columns)])
+
+
+def _old_keys(keys: Sequence[Sequence[str] | None], j: int, is_binary: bool) -> pa.StringArray:
+    texts = (None if key is None else key[j] for key in keys)
+    if is_binary:
+        texts = (None if text is None else f"\\x{a2b_base64(text).hex()}" for text in texts)
+    return pa.array(texts, TEXT)
+
+
+def _text_schema(first: Iterable[pa.Field[Any]], names: Iterable[str]) -> pa.Schema:
+    fields: list[pa.Field[Any]] = [*first, *(pa.field(name, TEXT) for name in names)]
+    return pa.schema(fields)
+
+
+def _padded(schema: pa.Schema, columns: Mapping[str, pa.Array[Any]]) -> pa.RecordBatch:
+    """Return columns with NULLs in place of those that are not there."""
+    count = len(columns["n"])
+    arrays = [columns[field.name] if field.name in columns else nulls(count, field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def target_table(number: int, table: RowTable, there: CatalogTable) -> TargetTable:
+    """Return a table that takes the rows. Raises: UsageError GG596 if it does not fit them."""
+    names = {column: found_name(table.name, column, there.columns) or column for column in table.epochs[-1].columns}
+    twice = [column for column in names if [*names.values()].count(names[column]) > 1]
+    if twice:
+        message = f"`{twice[0]}` and `{twice[1]}` are both `{names[twice[0]]}` in the database"
+        raise table_error(table.name, message, "rename a column in the database")
+    columns = tuple(TableColumn(column, table.types[column], there.columns[names[column]]) for column in names)
+    if {*there.key} != {names.get(column) for column in table.key}:
+        own, other = ", ".join(table.key), ", ".join(there.key) or "none"
+        help = "change the primary key in the database, or give its columns with `--key`"
+        raise table_error(table.name, f"the key is ({own}) in the changes, and ({other}) in the database", help)
+    for column in columns:
+        if not column.fits:
+            message = f"`{column.source}` is `{column.there.cast}` in the database, and "
+            message += f"`{sql_type(table, column.source)}` in the changes"
+            help = f"change the type in the database; or give `--type '{table.name}.{column.source}=string'`, and "
+            help += "the server reads the texts"
+            raise table_error(table.name, message, help, column.source)
+    return TargetTable(number, table.name, there, columns, tuple(map([*names].index, table.key)))
 
 
 def _touched(table: RowTable, batches: Iterable[pa.RecordBatch]) -> pa.Table:

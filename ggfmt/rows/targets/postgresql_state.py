@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ _SETTINGS = (
     "set local standard_conforming_strings = on",
     "set local idle_in_transaction_session_timeout = 0",
 )
+_SQL_TYPES = {TEXT: "text", pa.binary(): "bytea", pa.int32(): "integer", pa.int64(): "bigint"}
 _VALUE = re.compile(r': ".*|(?:value )?".*" (?=is out of range)')  # in messages of the server
 
 
@@ -37,18 +39,31 @@ class ApplyConnection(PostgreSQL):
 
     stream   the name of the state: runs of one stream follow each other
     dry_run  the transaction is not committed; `statements` has what it did
+    accepts  the run goes on with tables that another program has altered, or made again
+    as_replica    no foreign key is checked, and no trigger fires
+    lock_timeout  the seconds after which waiting for a lock ends the run
 
     Raises: as `PostgreSQL`; UsageError GG501 while another run of the stream goes on, GG596 for an old server.
     """
 
     help = "nothing was changed; look at the table in the database, and run again"
 
-    def __init__(self, url: str, stream: str, dry_run: bool) -> None:
-        self.stream, self.dry_run = stream, dry_run
+    def __init__(
+        self,
+        url: str,
+        stream: str,
+        dry_run: bool,
+        accepts: bool = False,
+        as_replica: bool = False,
+        lock_timeout: float | None = None,
+    ) -> None:
+        self.stream, self.dry_run, self.accepts = stream, dry_run, accepts
         self._stream = POSTGRESQL.literal(stream)
         self.statements: list[str] = []
         self._restored: dict[str, bytes] = {}
-        super().__init__(url, _SETTINGS)
+        settings = [*_SETTINGS, sql("set local lock_timeout = {}", round(1000 * (lock_timeout or 0)))]
+        settings += [sql("set local session_replication_role = 'replica'")] if as_replica else []
+        super().__init__(url, settings)
 
     def _start(self) -> None:
         if self.value(sql("select current_setting('server_version_num')::int")) < _MIN_VERSION:
@@ -69,17 +84,25 @@ class ApplyConnection(PostgreSQL):
             cursor.execute(statement)
             return int(cursor.rowcount)
 
-    def copy(self, name: Sql, schema: pa.Schema, batches: Iterable[pa.RecordBatch], table: str | None = None) -> None:
-        """Copy rows into a new temporary table, and gather its statistics."""
-        with self.errors(table), self._connection.cursor() as cursor:
+    def copy(self, name: Sql, schema: pa.Schema, batches: Iterable[pa.RecordBatch], by_table: bool = False) -> None:
+        """Copy rows into a new temporary table, and gather its statistics. `by_table`: they are looked for by `n`."""
+        with self.errors(), self._connection.cursor() as cursor:
             reader = pa.RecordBatchReader.from_batches(schema, batches)
             rows = cursor.adbc_ingest(name, reader, mode="create", temporary=True)
-        columns = ", ".join(f"{field.name} {'text' if field.type == TEXT else 'bytea'}" for field in schema)
+        columns = ", ".join(f"{field.name} {_SQL_TYPES[field.type]}" for field in schema)
         copy = f"copy {name} from stdin; -- {counted(rows, 'row')}"
         self.statements += [f"create temporary table {name} ({columns});", copy]
+        if by_table:
+            self.execute(sql("create index on {} (n)", name))
         self.execute(sql("analyze {}", name))
 
     # The state
+
+    @cached_property
+    def state_oid(self) -> int | None:
+        """The number of the table of states in the catalog; None if there is none."""
+        oid: int | None = self.value(sql("select to_regclass('{}')::oid::bigint", STATE))
+        return oid
 
     def restore(self, directory: Path) -> None:
         """Write the files of the state into a directory."""

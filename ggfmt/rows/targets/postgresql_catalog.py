@@ -1,0 +1,147 @@
+"""The tables of a PostgreSQL database that take rows, as its catalog has them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from ggfmt.database.postgresql import CatalogColumn, PostgreSQL
+from ggfmt.dataclasses import dataclass, field
+from ggfmt.model.sql import Sql, sql
+from ggfmt.model.table import join_name
+
+_SCHEMAS = sql("select nspname::text from pg_catalog.pg_namespace")
+_ALL = sql("1600")  # the most columns that a table has
+
+
+def _names(numbers: Sql, table: Sql, count: Sql = _ALL) -> Sql:
+    return sql(
+        "array(select a.attname::text from unnest({}) with ordinality as u (number, place)\n"
+        "  join pg_catalog.pg_attribute a on a.attrelid = {} and a.attnum = u.number\n"
+        "  where u.place <= {} order by u.place)",
+        numbers,
+        table,
+        count,
+    )
+
+
+_FOREIGN_KEYS = sql(
+    "select k.conrelid::bigint, k.confrelid::bigint, k.confupdtype::text, {}, {}\n"
+    "from pg_catalog.pg_constraint k where k.contype = 'f' and k.conparentid = 0",
+    _names(sql("k.conkey"), sql("k.conrelid")),
+    _names(sql("k.confkey"), sql("k.confrelid")),
+)
+_UNIQUE_INDEXES = sql(
+    "select i.indrelid::bigint, i.indnullsnotdistinct, {}\n"
+    "from pg_catalog.pg_index i where i.indisunique and not i.indisprimary and i.indimmediate and i.indexprs is null",
+    _names(sql("i.indkey::int2[]"), sql("i.indrelid"), sql("i.indnkeyatts")),
+)
+_PARTITION_KEYS = sql(
+    "select p.partrelid::bigint, {} from pg_catalog.pg_partitioned_table p",
+    _names(sql("p.partattrs::int2[]"), sql("p.partrelid")),
+)
+_SEQUENCES = sql("""
+select d.refobjid::bigint, a.attname::text, n.nspname::text, s.relname::text
+from pg_catalog.pg_depend d
+join pg_catalog.pg_class s on s.oid = d.objid and s.relkind = 'S'
+join pg_catalog.pg_namespace n on n.oid = s.relnamespace
+join pg_catalog.pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid
+where d.classid = 'pg_class'::regclass and d.refclassid = 'pg_class'::regclass and d.deptype in ('a', 'i')
+  and case s.relkind when 'S' then pg_catalog.has_sequence_privilege(s.oid, 'SELECT, UPDATE') end
+""")
+
+
+class ForeignKey(NamedTuple):
+    """A foreign key, by the numbers of the tables in the catalog. `on_update`: a letter, as in `confupdtype`."""
+
+    table: int
+    to: int
+    on_update: str
+    columns: Sequence[str]
+    to_columns: Sequence[str]
+
+    @property
+    def cascades(self) -> bool:
+        return self.on_update == "c"
+
+
+class UniqueIndex(NamedTuple):
+    """A unique index of columns, besides that of the primary key, that is checked at each row."""
+
+    one_null: bool  # two NULL are the same
+    columns: Sequence[str]
+
+
+@dataclass
+class CatalogTable:
+    """A table. `sequences`: by column schema and name of the sequence that it owns."""
+
+    schema: str
+    name: str
+    oid: int = 0
+    is_partitioned: bool = False
+    columns: dict[str, CatalogColumn] = field(default_factory=dict)
+    key: Sequence[str] = ()
+    unique: list[UniqueIndex] = field(default_factory=list)
+    foreign_keys: list[ForeignKey] = field(default_factory=list)
+    is_referenced: bool = False  # by a foreign key
+    partition_key: Sequence[str] = ()
+    sequences: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+
+class Catalog:
+    """The tables of a database by schema and name."""
+
+    def __init__(self, database: PostgreSQL) -> None:
+        self.schemas: dict[str, dict[str, CatalogTable]] = {schema: {} for (schema,) in database.rows(_SCHEMAS)}
+        keys = database.primary_keys()
+        by_oid: dict[int, CatalogTable] = {}
+        for column in database.catalog():
+            table = by_oid.get(column.oid)
+            if table is None:
+                table = by_oid[column.oid] = self.schemas[column.schema][column.table] = CatalogTable(
+                    column.schema, column.table, column.oid, column.kind == "p"
+                )
+                table.key = keys.get(join_name(column.schema, column.table), ())
+            if column.name is not None:
+                table.columns[column.name] = column
+        for key in map(ForeignKey._make, database.rows(_FOREIGN_KEYS)):
+            if key.table in by_oid:
+                by_oid[key.table].foreign_keys.append(key)
+            if key.to in by_oid:
+                by_oid[key.to].is_referenced = True
+        for oid, one_null, names in database.rows(_UNIQUE_INDEXES):
+            if oid in by_oid:
+                by_oid[oid].unique.append(UniqueIndex(one_null, names))
+        for oid, names in database.rows(_PARTITION_KEYS):
+            if oid in by_oid:
+                by_oid[oid].partition_key = names
+        for oid, column_name, *sequence in database.rows(_SEQUENCES):
+            if oid in by_oid:
+                by_oid[oid].sequences[column_name] = (sequence[0], sequence[1])
+
+
+def parents_first(tables: Iterable[CatalogTable]) -> list[CatalogTable]:
+    """Return tables so that each comes behind those that its foreign keys refer to, as far as these are no cycles."""
+    by_oid = {table.oid: table for table in tables}
+    found: dict[int, CatalogTable] = {}
+    entered: set[int] = set()
+    for first in by_oid.values():
+        waiting = [(first, _parents(first, by_oid, entered))]
+        entered.add(first.oid)
+        while waiting:
+            table, parents = waiting[-1]
+            parent = next(parents, None)
+            if parent is None:
+                found.setdefault(table.oid, table)
+                waiting.pop()
+            else:
+                entered.add(parent.oid)
+                waiting.append((parent, _parents(parent, by_oid, entered)))
+    return [*found.values()]
+
+
+def _parents(
+    table: CatalogTable, by_oid: Mapping[int, CatalogTable], entered: Collection[int]
+) -> Iterator[CatalogTable]:
+    return (by_oid[key.to] for key in table.foreign_keys if key.to in by_oid and key.to not in entered)
