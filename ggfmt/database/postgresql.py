@@ -164,9 +164,9 @@ class PostgreSQL(DatabaseConnection):
     def __init__(self, url: str, settings: Sequence[str]) -> None:
         self.shown = shown_url(url)
         self._address, self._secrets, self._place = _parsed(url)
-        driver = _driver()
+        self._driver = _driver()
         with self.errors():
-            self._connection = driver.connect(self._address)
+            self._connection = self._connect()
         try:
             with self.errors(), self._connection.cursor() as cursor:
                 for statement in (*settings, *_SETTINGS):
@@ -175,6 +175,9 @@ class PostgreSQL(DatabaseConnection):
         except BaseException:
             self.close()
             raise
+
+    def _connect(self) -> Any:
+        return self._driver.connect(self._address)
 
     def _start(self) -> None:
         """Read what a connection needs from the beginning."""

@@ -40,7 +40,7 @@ from ggfmt.rows.request import TargetOptions
 from ggfmt.rows.results import TableQuery
 from ggfmt.rows.staging import load
 from ggfmt.rows.tables import RowTable, with_found_types
-from ggfmt.rows.targets.postgresql_catalog import Catalog, CatalogTable, parents_first
+from ggfmt.rows.targets.postgresql_catalog import PostgreSQLCatalog, CatalogTable, parents_first
 from ggfmt.rows.targets.postgresql_table import (
     ROWS,
     TOUCHED,
@@ -97,14 +97,14 @@ class PostgreSQLTarget(RowTarget):
     def prepare(self, names: Sequence[str], bases: Mapping[str, BaseTable]) -> dict[str, BaseTable]:
         found = super().prepare(names, bases)
         tables = [self._with_found_types(self.staged.tables[name], base) for name, base in found.items()]
-        catalog = Catalog(self._database)
+        catalog = PostgreSQLCatalog(self._database)
         self._check_places({table.name: self._place(table.name, catalog) for table in tables})
         for table in tables:
             schema, name = self._place(table.name, catalog)
             if name in catalog.schemas.get(schema, {}):
                 self._check_known(table, catalog.schemas[schema][name])
         if self._make_missing(tables, catalog):
-            catalog = Catalog(self._database)
+            catalog = PostgreSQLCatalog(self._database)
         for number, table in enumerate(tables):
             schema, name = self._place(table.name, catalog)
             self._tables[table.name] = target_table(number, table, catalog.schemas[schema][name])
@@ -130,7 +130,7 @@ class PostgreSQLTarget(RowTarget):
     def _with_found_types(self, table: RowTable, base: BaseTable) -> RowTable:
         return with_found_types(table, self.staged.staged[table.name].stats.numbers, number_ranges(base))[0]
 
-    def _place(self, name: str, catalog: Catalog) -> tuple[str, str]:
+    def _place(self, name: str, catalog: PostgreSQLCatalog) -> tuple[str, str]:
         """Return schema and name of a table. Raises: UsageError GG596 for a table that was dropped."""
         if name in self._known:
             schema, table = self._known[name]["target"]
@@ -144,7 +144,7 @@ class PostgreSQLTarget(RowTarget):
         known = catalog.schemas.get(schema, {})
         return schema, found_name(name, parts[-1], known) or new_name(name, parts[-1])
 
-    def _make_missing(self, tables: Sequence[RowTable], catalog: Catalog) -> bool:
+    def _make_missing(self, tables: Sequence[RowTable], catalog: PostgreSQLCatalog) -> bool:
         """Create tables and columns that the database lacks; return whether there were any."""
         before = len(self._database.statements)
         keyless = [table.name for table in tables if not table.key]
@@ -178,7 +178,7 @@ class PostgreSQLTarget(RowTarget):
         for name in new:
             other = next((each for each in columns if each != name and each.casefold() == name.casefold()), None)
             if other is not None:
-                message = f"the changes have the columns `{name}` and `{other}`, which PostgreSQL cannot tell apart"
+                message = f"the changes have the columns `{name}` and `{other}`, which are one name in PostgreSQL"
                 help = "leave one out with `--columns`, or create the table with both names"
                 raise table_error(table, f"{message} without quotes", help, name)
 

@@ -89,7 +89,7 @@ class CatalogTable:
     sequences: dict[str, tuple[str, str]] = field(default_factory=dict)
 
 
-class Catalog:
+class PostgreSQLCatalog:
     """The tables of a database by schema and name."""
 
     def __init__(self, database: PostgreSQL) -> None:

@@ -6,10 +6,14 @@ The manifest, the checkpoint and the operations for later runs are files to the 
 
 from __future__ import annotations
 
+import logging
 import re
+import time
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import pyarrow as pa
@@ -20,10 +24,16 @@ from ggfmt.commit.names import SUCCESS_FILE, counted
 from ggfmt.database.postgresql import PostgreSQL
 from ggfmt.diagnostics.diagnostic import UsageError
 from ggfmt.frames.column_types import TEXT
+from ggfmt.java.text import visible
 from ggfmt.model.sql import POSTGRESQL, Sql, joined, sql
 
 STATE = sql("ggfmt_state")
 OUTPUT, CHECKPOINT = "output", "checkpoint"  # the directories of the engine
+_PATIENCE_SECONDS = 2
+_HOLDERS = sql(
+    "select format('the process %s (user %s, program %s, %s since %s)', pid, usename, application_name, state,\n"
+    "  coalesce(state_change, backend_start)::timestamptz(0)) from pg_stat_activity"
+)
 _MIN_VERSION = 150000  # the first one with MERGE
 _SETTINGS = (
     "set transaction isolation level read committed",  # what other runs have committed is seen once they are locked out
@@ -31,6 +41,8 @@ _SETTINGS = (
     "set local idle_in_transaction_session_timeout = 0",
 )
 _SQL_TYPES = {TEXT: "text", pa.binary(): "bytea", pa.int32(): "integer", pa.int64(): "bigint"}
+log = logging.getLogger("ggfmt")
+
 _VALUE = re.compile(r': ".*|(?:value )?".*" (?=is out of range)')  # in messages of the server
 
 
@@ -60,6 +72,8 @@ class ApplyConnection(PostgreSQL):
         self.stream, self.dry_run, self.accepts = stream, dry_run, accepts
         self._stream = POSTGRESQL.literal(stream)
         self.statements: list[str] = []
+        self._begun: float | None = None  # when the present statement has begun
+        self._closed = Event()
         self._restored: dict[str, bytes] = {}
         settings = [*_SETTINGS, sql("set local lock_timeout = {}", round(1000 * (lock_timeout or 0)))]
         settings += [sql("set local session_replication_role = 'replica'")] if as_replica else []
@@ -69,6 +83,8 @@ class ApplyConnection(PostgreSQL):
         if self.value(sql("select current_setting('server_version_num')::int")) < _MIN_VERSION:
             message = "`ggfmt apply` needs PostgreSQL 15 or later, which has MERGE"
             raise UsageError("GG596", message, self.shown, "use a later server")
+        process = self.value(sql("select pg_backend_pid()::bigint"))
+        Thread(target=self._watch, args=(process,), daemon=True).start()
         name = POSTGRESQL.literal(f"ggfmt apply {self.stream}")
         if not self.value(sql("select pg_try_advisory_xact_lock(hashtextextended({}, 0))", name)):
             message = f"another run is applying changes of the stream `{self.stream}`"
@@ -80,9 +96,30 @@ class ApplyConnection(PostgreSQL):
     def execute(self, statement: Sql, table: str | None = None) -> int:
         """Execute a statement, and return the number of its rows."""
         self.statements.append(f"{statement};")
-        with self.errors(table), self._connection.cursor() as cursor:
-            cursor.execute(statement)
-            return int(cursor.rowcount)
+        self._begun = time.monotonic()
+        try:
+            with self.errors(table), self._connection.cursor() as cursor:
+                cursor.execute(statement)
+                return int(cursor.rowcount)
+        finally:
+            self._begun = None
+
+    def close(self) -> None:
+        self._closed.set()
+        super().close()
+
+    def _watch(self, process: int) -> None:
+        """Show who holds the lock for which a statement waits. Another connection asks, as this one waits."""
+        shown = None
+        while not self._closed.wait(_PATIENCE_SECONDS):
+            begun = self._begun
+            if begun in (None, shown) or time.monotonic() - (begun or 0) < _PATIENCE_SECONDS:
+                continue
+            shown = begun
+            with suppress(Exception), self._connect() as other, other.cursor() as cursor:
+                cursor.execute(sql("{} where pid = any(pg_blocking_pids({}))", _HOLDERS, process))
+                for (holder,) in cursor.fetchall():
+                    log.warning("waiting for a lock that %s holds", visible(holder))
 
     def copy(self, name: Sql, schema: pa.Schema, batches: Iterable[pa.RecordBatch], by_table: bool = False) -> None:
         """Copy rows into a new temporary table, and gather its statistics. `by_table`: they are looked for by `n`."""

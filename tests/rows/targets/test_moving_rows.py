@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from places import SHARED_DATA
 from postgres import Server, server_or_skip
 
 import ggfmt
+from ggfmt.rows.targets import postgresql_state
 
 
 @pytest.fixture(scope="module")
@@ -299,14 +301,20 @@ def test_references_in_a_circle_need_deferrable_constraints_or_a_replica(databas
     assert database.rows("select a.id, b.id as b from s.a, s.b") == [("1", "1")]
 
 
-def test_a_lock_that_is_held_ends_the_run_after_a_while(database: Database) -> None:
+def test_a_lock_that_is_held_is_shown_and_ends_the_run_after_a_while(
+    database: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     import adbc_driver_postgresql.dbapi as driver
 
+    monkeypatch.setattr(postgresql_state, "_PATIENCE_SECONDS", 0.2)
     database.apply([change("I", 1, "S.T", after={"ID": 1})])
     with driver.connect(database.server.url) as other:
         other.cursor().execute("lock table s.t")
         with pytest.raises(ggfmt.GgfmtError, match="GG588.*lock"):
-            database.apply([change("I", 2, "S.T", after={"ID": 2})], lock_timeout=0.1)
+            database.apply([change("I", 2, "S.T", after={"ID": 2})], lock_timeout=1)
+    assert re.search(
+        r"waiting for a lock that the process [0-9]+ \(user \S+, program .*, idle in transaction since", caplog.text
+    )
 
 
 # What people alter
