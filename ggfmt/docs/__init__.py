@@ -40,7 +40,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "How to run": ("run-on-a-cluster run-on-a-platform use-python use-dataframes use-spark-connect monitor-runs"),
         "Reference": (
             "commands python dataframes options eventhandlers metadata checking input output checkpoints "
-            "consolidation types lakehouse comparing formats kafka-settings consumers codes doctor limits "
+            "consolidation types lakehouse applying comparing formats kafka-settings consumers codes doctor limits "
             "changes glossary"
         ),
         "Explanation": "how-a-run-works guarantees exactly-once fidelity row-identity spark speed security",
