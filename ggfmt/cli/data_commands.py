@@ -62,6 +62,8 @@ def apply(request: ApplyRequest, progress: Annotated[bool | None, declaration.PR
         statements = run_application(replace(request, progress=progress_callback))
     if request.dry_run or request.print_sql is not None:
         write_text("".join(f"{statement}\n" for statement in statements), sys.stdout)
+    if statements.set_aside:
+        raise typer.Exit(4)
 
 
 def compare(

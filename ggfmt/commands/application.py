@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path as LocalPath
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -12,7 +12,7 @@ from ggfmt.commands.consolidation import ConsolidateRequest, run_consolidation
 from ggfmt.commands.declaration import Option, PythonOnly, parameters
 from ggfmt.dataclasses import KW_ONLY, dataclass, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError, UsageError
-from ggfmt.options.value_types import RowOrder
+from ggfmt.options.value_types import RowOrder, TableErrors
 
 if TYPE_CHECKING:
     from ggfmt.model.table import TableDef
@@ -50,6 +50,7 @@ class ApplyRequest:
     starts_empty: Annotated[bool, declaration.STARTS_EMPTY] = False
     types: Annotated[Mapping[str, str] | Sequence[str] | None, declaration.TYPES] = None
     strict: Annotated[bool, Option(panel="Checks", help="Stop if operations contradict the rows.")] = False
+    on_table_error: Annotated[TableErrors, declaration.TABLE_ERRORS] = "stop"
     accept: Annotated[
         bool, Option(panel="Checks", help="Go on with tables that another program has altered or made again.")
     ] = False
@@ -86,7 +87,16 @@ class ApplyRequest:
     progress: Annotated[Callable[[ProgressSnapshot], None] | None, PythonOnly()] = None
 
 
-def run_application(request: ApplyRequest) -> list[str]:
+class AppliedStatements(list[str]):
+    """The statements of a run. `set_aside`: the tables whose changes are left to the next run."""
+
+    def __init__(self, statements: Iterable[str], set_aside: Iterable[str] = ()) -> None:
+        super().__init__(statements)
+        self.set_aside = list(set_aside)
+
+
+def run_application(request: ApplyRequest) -> AppliedStatements:
+    from ggfmt.commit.records import SET_ASIDE_MEMBER
     from ggfmt.location import is_database
     from ggfmt.rows.targets.postgresql_state import CHECKPOINT, OUTPUT, ApplyConnection
     from ggfmt.scratch import Scratch, remove_abandoned
@@ -96,7 +106,7 @@ def run_application(request: ApplyRequest) -> list[str]:
     if request.print_sql is not None:
         from ggfmt.rows.merge_sql import merge_statements
 
-        return [statement for given in inputs for statement in merge_statements(given, request.print_sql)]
+        return AppliedStatements(sql for given in inputs for sql in merge_statements(given, request.print_sql))
     url = request.database if request.database is not None else inputs.pop()
     if not is_database(url) or not inputs:
         help = "for example `ggfmt apply changes/ postgresql://HOST/DATABASE`"
@@ -104,19 +114,30 @@ def run_application(request: ApplyRequest) -> list[str]:
     shared = {each.name for each in parameters(ConsolidateRequest)} & {each.name for each in parameters(ApplyRequest)}
     given: dict[str, Any] = {name: getattr(request, name) for name in shared}
     remove_abandoned()
-    with Scratch() as scratch:
-        names = ("stream", "dry_run", "accept", "as_replica", "lock_timeout")
-        database = ApplyConnection(url, *(getattr(request, name) for name in names))
+    refused: dict[str, GgfmtError] = {}
+    while True:
+        accepts, as_replica, timeout = request.accept, request.as_replica, request.lock_timeout
+        database = ApplyConnection(url, request.stream, request.dry_run, accepts, as_replica, timeout, refused)
         try:
-            database.restore(scratch)
-            places = {"output": scratch / OUTPUT, "checkpoint": scratch / CHECKPOINT}
-            consolidation = ConsolidateRequest(**{**given, **places, "inputs": inputs}, master="none")
-            run_consolidation(consolidation, "postgresql", database)
+            with Scratch() as scratch:
+                database.restore(scratch)
+                places = {"output": scratch / OUTPUT, "checkpoint": scratch / CHECKPOINT}
+                consolidation = ConsolidateRequest(**{**given, **places, "inputs": inputs}, master="none")
+                manifest = run_consolidation(consolidation, "postgresql", database)
+            return AppliedStatements(database.statements, manifest.get(SET_ASIDE_MEMBER, {}))
         except GgfmtError as error:
-            raise type(error).of(*(_placed(each, scratch, database.shown) for each in error.diagnostics)) from None
+            table = _refusing_table(error)
+            if request.on_table_error == "stop" or table is None or table in refused:
+                raise type(error).of(*(_placed(each, scratch, database.shown) for each in error.diagnostics)) from None
+            refused[table] = error  # an error ends a transaction: the run begins anew, without the table
         finally:
             database.close()
-    return database.statements
+
+
+def _refusing_table(error: GgfmtError) -> str | None:
+    """Return the table that cannot take its rows, if an error is of one."""
+    first = error.diagnostics[0]
+    return None if first.span is None or first.code not in ("GG588", "GG596") else first.span.table
 
 
 def _placed(diagnostic: Diagnostic, scratch: LocalPath, shown: str) -> Diagnostic:

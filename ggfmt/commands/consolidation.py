@@ -147,11 +147,7 @@ class ConsolidateRequest:
         Option(panel="Checks", help="What to do if another program has written to a table."),
         After("strict"),
     ] = "refuse"
-    on_table_error: Annotated[
-        TableErrors,
-        Option(panel="Checks", help="What to do if a table cannot go on: stop, or leave its changes to the next run."),
-        After("on_foreign_commit"),
-    ] = "stop"
+    on_table_error: Annotated[TableErrors, declaration.TABLE_ERRORS, After("on_foreign_commit")] = "stop"
     spark: Annotated[object | None, PythonOnly()] = None
     progress: Annotated[Callable[[ProgressSnapshot], None] | None, PythonOnly()] = None
 

@@ -253,6 +253,9 @@ KEY = Option(metavar="KEY", multiple=False, help="`ID` for all tables, or `S.A=I
 ORDER = Option(help="How to order operations.")
 TYPES = Option("--type", metavar="TABLE.COLUMN=TYPE", help="The type of columns, such as `*.PRICE=string`.")
 STARTS_EMPTY = Option(help="Assume that the tables had no rows before the first operation in the input.")
+TABLE_ERRORS = Option(
+    panel="Checks", help="What to do if a table cannot go on: stop, or leave its changes to the next run."
+)
 TABLE = Option(metavar="NAME", panel="Display", help="Only this table, in full or by the last part of its name.")
 JOB = Option(
     metavar="NAME",

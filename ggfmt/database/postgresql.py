@@ -152,6 +152,11 @@ class CatalogColumn(NamedTuple):
     oid: int
     number: int | None
 
+    @property
+    def is_computed(self) -> bool:
+        """Return whether only the server changes values, once a row is there."""
+        return self.filled in ("s", "a")
+
 
 class PostgreSQL(DatabaseConnection):
     """A connection to PostgreSQL. `settings`: statements that begin the transaction, besides those of all.

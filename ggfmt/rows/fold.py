@@ -182,9 +182,15 @@ class Fold:
 
     def earlier_operations(self, operations: pa.Int64Array) -> pa.Int64Array:
         """Return for the row of each of some operations its last operation of earlier runs, or its row in the base;
-        null if it was not there before this run."""
+        null if it was not there before this run. A delete and an insert that may be of two rows start a row."""
         is_earlier = pc.less(self.batch["seq"].take(self.order), 0)
         earlier = self._latest(pc.and_not(is_earlier, self.is_delete))
+        if self._identities is not None and self._identities.halves:
+            positions = self.batch["position"].to_pylist()
+            halves = self._identities.halves.items()
+            begins = {new for new, old in halves if positions[old] is None or positions[old] != positions[new]}
+            begun = self._latest(self._mask(begins))
+            earlier = pc.if_else(pc.fill_null(pc.greater(begun, earlier), False), _NO_LONG, earlier)
         return self.order.take(earlier.take(pc.array_sort_indices(self.order).take(operations)))
 
     # States

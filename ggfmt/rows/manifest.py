@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
@@ -210,6 +210,12 @@ def _entry(item: PublishedFile) -> dict[str, Any]:
     return entry | {"bytes": item.file.size, "sha256": item.file.sha256}
 
 
+def with_set_aside(document: Mapping[str, Any], before: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """Return the manifest of a run with what earlier runs have set aside of other tables than `names`."""
+    aside = {name: table for name, table in before.get(SET_ASIDE_MEMBER, {}).items() if name not in names}
+    return {**document, SET_ASIDE_MEMBER: dict(sorted({**aside, **document[SET_ASIDE_MEMBER]}.items()))}
+
+
 def summary_lines(document: dict[str, Any], whole: bool = False) -> Iterator[str]:
     """Yield what a run has made. `whole`: a line for each table, also if many have nothing but rows."""
     if document["skipped_records"]:
@@ -296,6 +302,12 @@ class PreviousResult:
             return []
         entries = (entry for entry in self.document["files"] if entry["table"] == table)
         return [entry["path"] for entry in entries if not is_of_rows(entry)]
+
+    def read_again(self, results: Sequence[TableResult]) -> list[str]:
+        """Return the files of operations that a run has read, so that it replaces them."""
+        aside = [name for result in results for name in self.paths(result.table.name, SET_ASIDE_MEMBER)]
+        done = [result.table.name for result in results if result.aside is None]
+        return [*aside, *(path for name in done for path in self.pending(name) if path not in aside)]
 
     def paths(self, table: str, what: str) -> list[str]:
         return [entry["path"] for entry in self.document["files"] if entry["table"] == table and what in entry]

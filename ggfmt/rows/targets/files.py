@@ -13,7 +13,7 @@ from ggfmt.commit.versions import last_number
 from ggfmt.rowfiles.formats import ROW_FORMATS
 from ggfmt.rows.base import BaseTable
 from ggfmt.rows.layout import FileLayout
-from ggfmt.rows.manifest import PublishedFile
+from ggfmt.rows.manifest import PublishedFile, with_set_aside
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import RowQuery, query_error
 from ggfmt.rows.request import TargetOptions
@@ -39,8 +39,7 @@ class FileTarget(RowTarget):
 
         if self.options.partition_by:
             raise query_error("plain files have no partitions", "leave out `--partition-by`, or write Delta or Iceberg")
-        if self.options.on_table_error != "stop":
-            raise query_error("plain files set no table aside", "leave out `--on-table-error`, or write Delta")
+        super().check(query, merges)
 
     def open(self, run: str, mode: str) -> None:
         super().open(run, mode)
@@ -77,12 +76,14 @@ class FileTarget(RowTarget):
         replaced = [*self._replaced]
         if self.previous is not None:
             root = self.output.root
-            again = [
+            document = with_set_aside(document, self.previous.document, {result.table.name for result in results})
+            again = self.previous.read_again(results)
+            results = [result for result in results if result.aside is None]
+            again += [
                 file.location.entry_below(root) or file.location.address
                 for result in results
                 for file in result.replaced
             ]
-            again += [name for result in results for name in self.previous.pending(result.table.name)]
             names = {} if versions is None else versions.rename(self.previous.table_files(), set(again), parts)
             changed = {old: {"path": new} for old, new in names.items()}
             document = self.previous.merged(document, results, set(again), changed)

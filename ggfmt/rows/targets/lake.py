@@ -20,7 +20,6 @@ from ggfmt.commit.records import (
     CONSOLIDATION_MEMBER,
     LAKE_MEMBER,
     MANIFEST,
-    SET_ASIDE_MEMBER,
     is_of_rows,
     kept_runs,
     rows_manifest,
@@ -35,7 +34,7 @@ from ggfmt.rowfiles.deleted_rows import decode_places
 from ggfmt.rowfiles.formats import ROW_FORMATS
 from ggfmt.rows.base import BaseFile, BaseSnapshot, BaseTable, location_of, result_snapshot
 from ggfmt.rows.layout import FileLayout
-from ggfmt.rows.manifest import PREFIX_MEMBER, PreviousResult, PublishedFile, TableResult
+from ggfmt.rows.manifest import PREFIX_MEMBER, PreviousResult, PublishedFile, TableResult, with_set_aside
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import RowQuery, query_error
 from ggfmt.rows.request import TargetOptions
@@ -79,9 +78,7 @@ class LakeTarget(RowTarget):
         if merges and (query.keep or query.as_of or query.since):
             message = "`--checkpoint` merges all new operations, and only into certain rows"
             raise query_error(message, "leave out `--as-of`, `--since` and `--keep`")
-        if self.options.on_table_error == "set-aside" and not merges:
-            message = "only a run with `--checkpoint` can leave a table to the next run"
-            raise query_error(message, "give `--checkpoint`, or leave out `--on-table-error`")
+        super().check(query, merges)
         self._appends = merges and query.kind == "changes"
         self._prefix = query.metadata_prefix
 
@@ -241,8 +238,6 @@ class LakeTarget(RowTarget):
         return self._prefix + ROUND_COLUMN
 
     def layout(self, query: TableQuery, number: int) -> FileLayout:
-        if query.table.name in self.refused:
-            raise self.refused[query.table.name]
         table = self._open(query.table.name)
         schema = query.schema
         if self._appends:
@@ -265,10 +260,9 @@ class LakeTarget(RowTarget):
         )
 
     def sets_aside(self, query: TableQuery) -> bool:
-        # Equal rows of a table without a key count by file, and what is set aside has no files any more. A run that
-        # replaces a table would leave its old rows to the next run.
+        # A run that replaces a table would leave its old rows to the next run.
         goes_on = self.previous is not None or query.table.name not in self._before.get("tables", {})
-        return self.options.on_table_error == "set-aside" and bool(query.table.key) and goes_on
+        return super().sets_aside(query) and goes_on
 
     @property
     def _mode(self) -> WriteMode:
@@ -330,14 +324,11 @@ class LakeTarget(RowTarget):
 
     def _with_others(self, document: dict[str, Any], results: Results) -> dict[str, Any]:
         names = {result.table.name for result in results}
-        aside = self._before.get(SET_ASIDE_MEMBER, {})
-        aside = {name: table for name, table in aside.items() if name not in names} | document[SET_ASIDE_MEMBER]
-        document = {**document, SET_ASIDE_MEMBER: dict(sorted(aside.items()))}
+        document = with_set_aside(document, self._before, names)
         if self.previous is not None:
-            again = {name for table in names for name in self.previous.paths(table, SET_ASIDE_MEMBER)}
+            again = {*self.previous.read_again(results)}
             results = [result for result in results if result.aside is None]
             again.update(self._path(file.location) for result in results for file in result.replaced)
-            again.update(name for result in results for name in self.previous.pending(result.table.name))
             shortened = {
                 self._path(each.file.location): {"rows": each.rows, "deleted": each.deleted}
                 for result in results

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import re
 from binascii import a2b_base64
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from ggfmt.commit.commit import CommitPart, write_errors_stop
 from ggfmt.commit.names import counted
 from ggfmt.commit.records import is_of_rows, kept_runs, run_file
 from ggfmt.dataclasses import dataclass, replace
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, listing
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError, listing
 from ggfmt.frames.column_types import TEXT
 from ggfmt.java.text import visible
 from ggfmt.location import Location
@@ -31,7 +31,7 @@ from ggfmt.model.table import join_name, split_name
 from ggfmt.rowfiles.writers import write_rows
 from ggfmt.rows.base import BaseFile, BaseSnapshot, BaseTable, described_table, number_ranges
 from ggfmt.rows.layout import FileLayout
-from ggfmt.rows.manifest import TableResult
+from ggfmt.rows.manifest import TableResult, with_set_aside
 from ggfmt.rows.numbers import NumberRange
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import MOVED_FROM, RowQuery
@@ -40,7 +40,7 @@ from ggfmt.rows.request import TargetOptions
 from ggfmt.rows.results import TableQuery
 from ggfmt.rows.staging import load
 from ggfmt.rows.tables import RowTable, with_found_types
-from ggfmt.rows.targets.postgresql_catalog import PostgreSQLCatalog, CatalogTable, parents_first
+from ggfmt.rows.targets.postgresql_catalog import CatalogTable, PostgreSQLCatalog, parents_first
 from ggfmt.rows.targets.postgresql_table import (
     ROWS,
     TOUCHED,
@@ -81,8 +81,10 @@ class PostgreSQLTarget(RowTarget):
         self._tables: dict[str, TargetTable] = {}
         self._touched: dict[str, int] = {}  # by table how many keys its operations have
         self.owner, self.shown = _Owner(), database.shown
+        self.refused |= database.refused
 
     def check(self, query: RowQuery, merges: bool) -> None:
+        super().check(query, merges)
         assert query.kind == "current" and merges
 
     def base(self) -> BaseSnapshot | None:
@@ -98,26 +100,51 @@ class PostgreSQLTarget(RowTarget):
         found = super().prepare(names, bases)
         tables = [self._with_found_types(self.staged.tables[name], base) for name, base in found.items()]
         catalog = PostgreSQLCatalog(self._database)
+        for name in self.staged.undefined:
+            help = "give its definition, such as `--definitions` with the URL of the database; or `--exclude` it"
+            raise table_error(name, "the changes do not show the columns of the table, but perhaps a truncate", help)
+        self._check_keys(tables)
+        tables = [table for table in tables if table.name not in self.refused]
+        tables = self._going_on(tables, lambda table: self._check_known(table, catalog))
         self._check_places({table.name: self._place(table.name, catalog) for table in tables})
-        for table in tables:
-            schema, name = self._place(table.name, catalog)
-            if name in catalog.schemas.get(schema, {}):
-                self._check_known(table, catalog.schemas[schema][name])
-        if self._make_missing(tables, catalog):
-            catalog = PostgreSQLCatalog(self._database)
-        for number, table in enumerate(tables):
-            schema, name = self._place(table.name, catalog)
-            self._tables[table.name] = target_table(number, table, catalog.schemas[schema][name])
+        before = len(self._database.statements)
+        tables = self._going_on(tables, lambda table: self._make_missing(table, catalog))
+        now = catalog if len(self._database.statements) == before else PostgreSQLCatalog(self._database)
+        tables = self._going_on(tables, lambda table: self._add_table(table, now))
         if tables:
-            locked = joined(", ", [made.only for made in self._tables.values()])
+            locked = joined(", ", [self._tables[table.name].only for table in tables])
             lock = sql("lock table {} in share row exclusive mode", locked)
             self._database.execute(lock, tables[0].name if len(tables) == 1 else None)
             self._copy_touched(tables)
-        for table in tables:
+        for table in self._going_on(tables, self._check_equal_keys):
             made = self._tables[table.name]
             self._clear_returned(table, made)
             found[table.name] = self._with_rows(replace(found[table.name], key=table.key), table, made)
         return found
+
+    def _going_on(self, tables: Iterable[RowTable], step: Callable[[RowTable], None]) -> list[RowTable]:
+        """Take a step for each table; return those that can go on. Raises: UsageError if others stop the run."""
+        found = []
+        for table in tables:
+            try:
+                step(table)
+                found.append(table)
+            except UsageError as error:
+                if self.options.on_table_error == "stop":
+                    raise
+                self.refused[table.name] = error
+        return found
+
+    def _add_table(self, table: RowTable, catalog: PostgreSQLCatalog) -> None:
+        schema, name = self._place(table.name, catalog)
+        self._tables[table.name] = target_table(len(self._tables), table, catalog.schemas[schema][name])
+
+    def _check_keys(self, tables: Sequence[RowTable]) -> None:
+        keyless = [table.name for table in tables if not table.key]
+        if keyless:
+            message = f"the changes of {counted(len(keyless), 'table')} have no primary key"
+            help = f"give the columns that identify a row: `--key '{'=COLUMN;'.join(keyless)}=COLUMN'`"
+            raise table_error(keyless[0], message, help)
 
     def _check_places(self, wanted: Mapping[str, tuple[str, str]]) -> None:
         """Raises: UsageError GG596 if two tables of the source are one table of the database."""
@@ -144,34 +171,26 @@ class PostgreSQLTarget(RowTarget):
         known = catalog.schemas.get(schema, {})
         return schema, found_name(name, parts[-1], known) or new_name(name, parts[-1])
 
-    def _make_missing(self, tables: Sequence[RowTable], catalog: PostgreSQLCatalog) -> bool:
-        """Create tables and columns that the database lacks; return whether there were any."""
-        before = len(self._database.statements)
-        keyless = [table.name for table in tables if not table.key]
-        if keyless:
-            message = f"the changes of {counted(len(keyless), 'table')} have no primary key"
-            help = f"give the columns that identify a row: `--key '{'=COLUMN;'.join(keyless)}=COLUMN'`"
-            raise table_error(keyless[0], message, help)
-        for table in tables:
-            schema, name = self._place(table.name, catalog)
-            shown = POSTGRESQL.identifier(schema, name)
-            if schema not in catalog.schemas:
-                self._database.execute(sql("create schema {}", POSTGRESQL.identifier(schema)), table.name)
-                catalog.schemas[schema] = {}
-            known = catalog.schemas[schema].get(name)
-            columns = table.epochs[-1].columns
-            lacking = [each for each in columns if known is None or not found_name(table.name, each, known.columns)]
-            self._check_cases(table.name, lacking, columns)
-            names = {column: POSTGRESQL.identifier(new_name(table.name, column)) for column in lacking}
-            added = [sql("{} {}", names[column], sql_type(table, column)) for column in lacking]
-            if known is None:
-                added.append(sql("primary key ({})", joined(", ", [names[column] for column in table.key])))
-                self._database.execute(sql("create table {} ({})", shown, joined(", ", added)), table.name)
-                catalog.schemas[schema][name] = CatalogTable(schema, name)
-            elif added:
-                adds = joined(", ", [sql("add column {}", column) for column in added])
-                self._database.execute(sql("alter table {} {}", shown, adds), table.name)
-        return len(self._database.statements) > before
+    def _make_missing(self, table: RowTable, catalog: PostgreSQLCatalog) -> None:
+        """Create a table and columns that the database lacks."""
+        schema, name = self._place(table.name, catalog)
+        shown = POSTGRESQL.identifier(schema, name)
+        known = catalog.schemas.get(schema, {}).get(name)
+        columns = table.epochs[-1].columns
+        lacking = [each for each in columns if known is None or not found_name(table.name, each, known.columns)]
+        self._check_cases(table.name, lacking, columns)
+        if schema not in catalog.schemas:
+            self._database.execute(sql("create schema {}", POSTGRESQL.identifier(schema)), table.name)
+            catalog.schemas[schema] = {}
+        names = {column: POSTGRESQL.identifier(new_name(table.name, column)) for column in lacking}
+        added = [sql("{} {}", names[column], sql_type(table, column)) for column in lacking]
+        if known is None:
+            added.append(sql("primary key ({})", joined(", ", [names[column] for column in table.key])))
+            self._database.execute(sql("create table {} ({})", shown, joined(", ", added)), table.name)
+            catalog.schemas[schema][name] = CatalogTable(schema, name)
+        elif added:
+            adds = joined(", ", [sql("add column {}", column) for column in added])
+            self._database.execute(sql("alter table {} {}", shown, adds), table.name)
 
     def _check_cases(self, table: str, new: Sequence[str], columns: Sequence[str]) -> None:
         """Raises: UsageError GG596 if a new column would have the name of another one, but for its case."""
@@ -182,10 +201,14 @@ class PostgreSQLTarget(RowTarget):
                 help = "leave one out with `--columns`, or create the table with both names"
                 raise table_error(table, f"{message} without quotes", help, name)
 
-    def _check_known(self, table: RowTable, there: CatalogTable) -> None:
+    def _check_known(self, table: RowTable, catalog: PostgreSQLCatalog) -> None:
         """Raises: UsageError GG596 for a table that is another one than in the run before: it was made again, or its
         columns were dropped, renamed or narrowed. In a restored database, the state of the stream is another table,
         too."""
+        schema, name = self._place(table.name, catalog)
+        there = catalog.schemas.get(schema, {}).get(name)
+        if there is None:
+            return
         entry = self._known.get(table.name, {})
         before, now = entry.get("oids", [None, None]), [there.oid, self._database.state_oid]
         if before[1] not in (None, now[1]) or self._database.accepts:
@@ -197,16 +220,16 @@ class PostgreSQLTarget(RowTarget):
                 again = "restore its rows; or, to apply all changes to it, give another `--stream`"
                 raise table_error(table.name, f"the table {shown} was made again", f"{again}; or {help}")
             return
-        for source, (number, name, type) in entry.get("there", {}).items():
+        for source, (number, known, type) in entry.get("there", {}).items():
             if source not in table.epochs[-1].columns:
                 continue
             column = next((each for each in there.columns.values() if each.number == number), None)
             if column is None:
-                message = f"the column `{name}` was dropped in the database, and would come back without its values"
+                message = f"the column `{known}` was dropped in the database, and would come back without its values"
                 raise table_error(table.name, message, f"leave it out with `--columns`; or {help}", source)
-            if column.name != name:
-                message = f"the column `{name}` is called `{column.name}` now in the database"
-                raise table_error(table.name, message, f"give it its name again; or {help}, and add `{name}`", source)
+            if column.name != known:
+                message = f"the column `{known}` is called `{column.name}` now in the database"
+                raise table_error(table.name, message, f"give it its name again; or {help}, and add `{known}`", source)
             if not holds(column.written or "", type):
                 message = f"the type of the column is `{column.written}` now in the database, and was `{type}`"
                 raise table_error(table.name, message, f"give it its type again; or {help}", source)
@@ -244,14 +267,16 @@ class PostgreSQLTarget(RowTarget):
 
         self._database.copy(TOUCHED, schema, keys(), by_table=len(tables) > 1)
 
+    def _check_equal_keys(self, table: RowTable) -> None:
+        if self._touched[table.name] > 1 and self._database.value(self._tables[table.name].equal_keys()):
+            message = "different keys of the changes are one key in the database"
+            raise table_error(table.name, message, "give the key columns a type in which they differ, such as `text`")
+
     def _with_rows(self, base: BaseTable, table: RowTable, made: TargetTable) -> BaseTable:
         """Return a base with the present rows of the keys that the run touches."""
         database, staged = self._database, self.staged.staged[table.name]
         if self.previous is None:
             base = replace(base, complete=bool(database.value(sql("select exists (select from {})", made.only))))
-        if self._touched[table.name] > 1 and database.value(made.equal_keys()):
-            message = "different keys of the changes are one key in the database"
-            raise table_error(table.name, message, "give the key columns a type in which they differ, such as `text`")
         if staged.stats.truncates:
             return base
         numbers = {name: replace(base.numbers.get(name, NumberRange())) for name in table.found}
@@ -275,7 +300,7 @@ class PostgreSQLTarget(RowTarget):
     def publish(self, results: Results, describe: Describe, others: Sequence[CommitPart]) -> dict[str, Any]:
         database = self._database
         database.execute(sql("set constraints all deferred"))  # those that are deferrable
-        self._write(self._copied(results))
+        self._write(self._copied([result for result in results if result.aside is None]))
         database.execute(sql("set constraints all immediate"))  # an error now, and not at COMMIT
         parts = {} if self.previous is None else self.previous.last_parts()
         published = [file for result in results for file in self.operation_files(result, parts)]
@@ -353,7 +378,7 @@ class PostgreSQLTarget(RowTarget):
             return
         if change.moves:
             self._check_moves(table)
-            if database.value(table.occupied()):
+            if not table.there.defers_key and database.value(table.occupied()):
                 column = table.parked_column()
                 if column is None:
                     message = (
@@ -371,12 +396,12 @@ class PostgreSQLTarget(RowTarget):
             if column.there.required or index.one_null:
                 value = Parking(column, database.value(table.highest(column)) or "0")
             gone = None if change.deletes_first or not change.may_delete else table.gone(change.parking, True, True)
-            database.execute(table.park_unique(column, value, own, gone), table.source)
+            database.execute(table.park_unique(column, value, own, gone, change.truncates), table.source)
         database.execute(table.merge(), table.source)
 
     def _check_moves(self, table: TargetTable) -> None:
         for column in (table.columns[i] for i in table.key):
-            if column.there.filled:
+            if column.there.is_computed:
                 message = f"a row has another key, but the database fills the column `{column.there.name}`"
                 help = f"run `alter table {table.shown} alter column {column.name} set generated by default`"
                 raise table_error(table.source, message, help, column.source)
@@ -404,19 +429,19 @@ class PostgreSQLTarget(RowTarget):
         """Return the manifest with the tables of earlier runs, and the files that it has no more."""
         for result in results:
             name = result.table.name
-            before = self._known.get(name, {})
-            earlier = {*before.get("columns", ()), *before.get("dropped", ()), *result.table.columns}
-            entry = document["tables"][name]
-            table = self._tables[name]
-            entry["oids"] = [table.there.oid, self._database.state_oid]
-            entry["target"] = [table.there.schema, table.there.name]
-            entry["there"] = {
-                each.source: [each.there.number, each.there.name, each.there.written] for each in table.columns
-            }
-            entry["dropped"] = sorted(earlier - entry["columns"].keys())
-        entries = [] if self.previous is None else self.previous.document["files"]
-        stay = [entry for entry in entries if entry["table"] not in document["tables"] and not is_of_rows(entry)]
-        stale = [entry["path"] for entry in entries if entry not in stay]
+            if result.aside is None:
+                before = self._known.get(name, {})
+                earlier = {*before.get("columns", ()), *before.get("dropped", ()), *result.table.columns}
+                entry, table = document["tables"][name], self._tables[name]
+                entry["oids"] = [table.there.oid, self._database.state_oid]
+                entry["target"] = [table.there.schema, table.there.name]
+                columns = ((each.source, each.there) for each in table.columns)
+                entry["there"] = {source: [there.number, there.name, there.written] for source, there in columns}
+                entry["dropped"] = sorted(earlier - entry["columns"].keys())
+        previous = {} if self.previous is None else self.previous.document
+        stale = [] if self.previous is None else self.previous.read_again(results)
+        document = with_set_aside(document, previous, {result.table.name for result in results})
+        stay = [entry for entry in previous.get("files", ()) if not is_of_rows(entry) and entry["path"] not in stale]
         tables = dict(sorted({**self._known, **document["tables"]}.items()))
         return {**document, "tables": tables, "files": [*stay, *document["files"]]}, stale
 
@@ -447,9 +472,9 @@ class _Change:
 
     @property
     def deletes_first(self) -> bool:
-        """Whether rows leave first, so that others may have their unique values. Not if others refer to them: these
-        may refer to other rows later in the run, and would be deleted, too."""
-        return not (self.table.there.is_referenced or self.follows)
+        """Whether rows leave first, so that others may have their unique values. Not if rows that refer to them would
+        be deleted, too, which refer to other rows later in the run."""
+        return not (self.table.there.acts_on_delete or self.follows)
 
     def batches(self, suffix: str) -> Iterator[pa.RecordBatch]:
         """Yield the rows as texts, with the names of their columns in `ROWS`."""

@@ -26,14 +26,15 @@ def _names(numbers: Sql, table: Sql, count: Sql = _ALL) -> Sql:
 
 
 _FOREIGN_KEYS = sql(
-    "select k.conrelid::bigint, k.confrelid::bigint, k.confupdtype::text, {}, {}\n"
+    "select k.conrelid::bigint, k.confrelid::bigint, k.confupdtype::text, k.confdeltype::text, k.condeferrable,\n"
+    "  {}, {}\n"
     "from pg_catalog.pg_constraint k where k.contype = 'f' and k.conparentid = 0",
     _names(sql("k.conkey"), sql("k.conrelid")),
     _names(sql("k.confkey"), sql("k.confrelid")),
 )
 _UNIQUE_INDEXES = sql(
-    "select i.indrelid::bigint, i.indnullsnotdistinct, {}\n"
-    "from pg_catalog.pg_index i where i.indisunique and not i.indisprimary and i.indimmediate and i.indexprs is null",
+    "select i.indrelid::bigint, i.indisprimary, i.indimmediate, i.indnullsnotdistinct, {}\n"
+    "from pg_catalog.pg_index i where i.indisunique and i.indexprs is null",
     _names(sql("i.indkey::int2[]"), sql("i.indrelid"), sql("i.indnkeyatts")),
 )
 _PARTITION_KEYS = sql(
@@ -52,11 +53,13 @@ where d.classid = 'pg_class'::regclass and d.refclassid = 'pg_class'::regclass a
 
 
 class ForeignKey(NamedTuple):
-    """A foreign key, by the numbers of the tables in the catalog. `on_update`: a letter, as in `confupdtype`."""
+    """A foreign key, by the numbers of the tables in the catalog. Actions are letters, as in `confupdtype`."""
 
     table: int
     to: int
     on_update: str
+    on_delete: str
+    is_deferrable: bool
     columns: Sequence[str]
     to_columns: Sequence[str]
 
@@ -84,7 +87,10 @@ class CatalogTable:
     key: Sequence[str] = ()
     unique: list[UniqueIndex] = field(default_factory=list)
     foreign_keys: list[ForeignKey] = field(default_factory=list)
-    is_referenced: bool = False  # by a foreign key
+    defers_key: bool = False  # the primary key is checked at the end of a transaction
+    acts_on_delete: bool = (
+        False  # a foreign key that refers to it changes other rows at a delete, or refuses it at once
+    )
     partition_key: Sequence[str] = ()
     sequences: dict[str, tuple[str, str]] = field(default_factory=dict)
 
@@ -109,9 +115,11 @@ class PostgreSQLCatalog:
             if key.table in by_oid:
                 by_oid[key.table].foreign_keys.append(key)
             if key.to in by_oid:
-                by_oid[key.to].is_referenced = True
-        for oid, one_null, names in database.rows(_UNIQUE_INDEXES):
-            if oid in by_oid:
+                by_oid[key.to].acts_on_delete |= key.on_delete != "a" or not key.is_deferrable
+        for oid, is_primary, is_immediate, one_null, names in database.rows(_UNIQUE_INDEXES):
+            if oid in by_oid and is_primary:
+                by_oid[oid].defers_key = not is_immediate
+            elif oid in by_oid and is_immediate:
                 by_oid[oid].unique.append(UniqueIndex(one_null, names))
         for oid, names in database.rows(_PARTITION_KEYS):
             if oid in by_oid:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,7 @@ from ggfmt.commit.journal import STAGING, is_below
 from ggfmt.commit.locking import LOCK
 from ggfmt.commit.names import SUCCESS_FILE, counted
 from ggfmt.database.postgresql import PostgreSQL
-from ggfmt.diagnostics.diagnostic import UsageError
+from ggfmt.diagnostics.diagnostic import GgfmtError, UsageError
 from ggfmt.frames.column_types import TEXT
 from ggfmt.java.text import visible
 from ggfmt.model.sql import POSTGRESQL, Sql, joined, sql
@@ -54,6 +54,7 @@ class ApplyConnection(PostgreSQL):
     accepts  the run goes on with tables that another program has altered, or made again
     as_replica    no foreign key is checked, and no trigger fires
     lock_timeout  the seconds after which waiting for a lock ends the run
+    refused  tables that another connection of this run could not write, and that are set aside
 
     Raises: as `PostgreSQL`; UsageError GG501 while another run of the stream goes on, GG596 for an old server.
     """
@@ -68,7 +69,9 @@ class ApplyConnection(PostgreSQL):
         accepts: bool = False,
         as_replica: bool = False,
         lock_timeout: float | None = None,
+        refused: Mapping[str, GgfmtError] | None = None,
     ) -> None:
+        self.refused = refused or {}
         self.stream, self.dry_run, self.accepts = stream, dry_run, accepts
         self._stream = POSTGRESQL.literal(stream)
         self.statements: list[str] = []

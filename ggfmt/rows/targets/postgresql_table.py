@@ -218,7 +218,7 @@ class Parking:
 
     @staticmethod
     def is_possible(column: TableColumn) -> bool:
-        return column.there.type in _PARKED and not column.there.filled
+        return column.there.type in _PARKED and not column.there.is_computed
 
     def value(self, number: Sql) -> Sql:
         template, start = _PARKED[self.column.there.type or ""], POSTGRESQL.literal(self.start)
@@ -302,9 +302,10 @@ class TargetTable:
 
     def parked_column(self) -> TableColumn | None:
         """Return a column of the key that can have values for a while that it has in no row; None for none."""
-        kept = {*self.there.partition_key, *(name for key in self.there.foreign_keys for name in key.columns)}
-        columns = (self.columns[i] for i in self.key)
-        return next((each for each in columns if each.there.name not in kept and Parking.is_possible(each)), None)
+        kept = {name for key in self.there.foreign_keys for name in key.columns}
+        columns = [self.columns[i] for i in self.key if self.columns[i].there.name not in kept]
+        columns.sort(key=lambda each: each.there.name in self.there.partition_key)  # it may have no partition
+        return next(filter(Parking.is_possible, columns), None)
 
     def highest(self, column: TableColumn) -> Sql:
         """Return the query of the highest value that a column has now or will have, as a text."""
@@ -441,14 +442,21 @@ class TargetTable:
                 yield index, next(chain(nullable, possible), None), own
 
     def park_unique(
-        self, column: TableColumn, value: Parking | None, own: Sequence[tuple[int, TableColumn]], gone: Sql | None
+        self,
+        column: TableColumn,
+        value: Parking | None,
+        own: Sequence[tuple[int, TableColumn]],
+        gone: Sql | None,
+        truncates: bool,
     ) -> Sql:
         """Return the statement that takes a unique value away from rows, if another row gets it: from rows that get
-        their own later, and from those in `gone`. Rows have their keys already."""
+        their own later, and from those in `gone`; after a truncate from all others. Rows have their keys already."""
         same = [sql("t.{} = {}", column.name, column.value(sql("s.s{}", i))) for i, column in own]
         of_row = self._same_key(self._values("r.v{}"))
         waits = sql("exists (select from {} as r where {})", self._rows(), of_row)
-        if gone is not None:
+        if truncates:
+            waits = sql("true")
+        elif gone is not None:
             leaves = self._same_key(self._values("g.v{}"))
             waits = sql("({} or exists (select from ({}) as g where {}))", waits, gone, leaves)
         own_key = [self.columns[i].value(sql("s.s{}", i)) for i in self.key]
@@ -467,7 +475,7 @@ class TargetTable:
     def merge(self) -> Sql:
         """Return the statement that inserts rows, and updates those whose values differ: no trigger sees others."""
         written = self.written
-        changes = [column for i, column in written if i not in self.key and not column.there.filled]
+        changes = [column for i, column in written if i not in self.key and not column.there.is_computed]
         differ = [
             joined(", ", [sql("{}.{}::{}", of, column.name, column.there.written or column.cast) for column in changes])
             for of in (sql("t"), sql("s"))

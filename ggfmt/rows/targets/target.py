@@ -12,7 +12,7 @@ from ggfmt.commit.commit import CommitPart, commit
 from ggfmt.commit.journal import damaged
 from ggfmt.commit.names import folded
 from ggfmt.commit.records import CONSOLIDATION_MEMBER, MANIFEST, SET_ASIDE_MEMBER, as_bytes, rows_manifest, run_file
-from ggfmt.diagnostics.diagnostic import UsageError, package_error
+from ggfmt.diagnostics.diagnostic import GgfmtError, UsageError, package_error
 from ggfmt.location import Location
 from ggfmt.reading.checkpoint import OutputTarget
 from ggfmt.reading.tasks import StagedFile
@@ -71,12 +71,14 @@ class RowTarget(ABC):
         self.unfinished: Sequence[Any] | None = None
         self.rejects: Sequence[StagedFile] = ()
         self.inputs: Sequence[Any] | None = None
-        self.refused: dict[str, UsageError] = {}
+        self.refused: dict[str, GgfmtError] = {}
         self.run = ""
 
-    @abstractmethod
     def check(self, query: RowQuery, merges: bool) -> None:
         """Check what is asked before anything is read. `merges`: later runs merge changes. Raises: UsageError."""
+        if self.options.on_table_error == "set-aside" and not merges:
+            message = "only a run with `--checkpoint` can leave a table to the next run"
+            raise query_error(message, "give `--checkpoint`, or leave out `--on-table-error`")
 
     def recover(self) -> None:  # noqa: B027 - most targets have nothing to do
         """Find out what an earlier run has left, once the output is locked."""
@@ -114,8 +116,9 @@ class RowTarget(ABC):
         """Return where tasks write the rows of the table with a number. Raises: UsageError for its columns."""
 
     def sets_aside(self, query: TableQuery) -> bool:
-        """Return whether the operations of a table that `layout` has refused are left to the next run."""
-        return False
+        """Return whether the operations of a table that cannot go on are left to the next run. Equal rows of a table
+        without a key count by file, and what is set aside has no files any more."""
+        return self.options.on_table_error == "set-aside" and bool(query.table.key)
 
     @abstractmethod
     def publish(self, results: Results, describe: Describe, others: Sequence[CommitPart]) -> dict[str, Any]:

@@ -11,8 +11,10 @@ import pytest
 from lake_tables import add_changes, change
 from places import SHARED_DATA
 from postgres import Server, server_or_skip
+from typer.testing import CliRunner
 
 import ggfmt
+from ggfmt.cli import app
 from ggfmt.rows.targets import postgresql_state
 
 
@@ -29,7 +31,7 @@ class Database:
         self.server, self.directory = server, directory
         server.run("drop schema if exists s cascade; drop table if exists ggfmt_state; create schema s")
 
-    def apply(self, changes: Sequence[Any] = (), **options: Any) -> list[str]:
+    def apply(self, changes: Sequence[Any] = (), **options: Any) -> Any:
         if changes:
             add_changes(self.directory, f"{len(list(self.directory.glob('changes/*'))):04d}", list(changes))
         return ggfmt.apply(self.directory / "changes", self.server.url, **{"key": "ID", **options})
@@ -348,3 +350,43 @@ def test_a_wider_type_is_fine(database: Database, statement: str) -> None:
     database.server.run(f"alter table s.t {statement}")
     database.apply([change("I", 2, "S.T", after={"ID": "2", "V": "b", "N": "2.5"})])
     assert database.rows("select count(*) from s.t") == [("2",)]
+
+
+# Tables that cannot go on
+
+
+def test_a_table_that_cannot_go_on_leaves_its_changes_to_the_next_run(database: Database) -> None:
+    database.server.run(
+        "create table s.a (id int primary key, n int); create table s.b (id int primary key, n numeric(3,0));"
+        "create table s.c (id int primary key, b int references s.b)"
+    )
+    given: dict[str, Any] = {"on_table_error": "set-aside", "types": ["*=bigint"]}
+    database.apply([change("I", 1, f"S.{table}", after={"ID": 1, "N": 1}) for table in "AB"], **given)
+    rounds = [[1000, 5], [7]]
+    position = 2
+    for numbers in rounds:
+        lines = []
+        for number in numbers:
+            position += 1
+            lines += [change("I", position, f"S.{table}", after={"ID": position, "N": number}) for table in "AB"]
+        found = database.apply([*lines, change("U", position, "S.B", after={"ID": 1, "N": number})], **given)
+        assert found.set_aside == ["S.B"]
+        assert database.rows("select id, n from s.b") == [("1", "1")]
+    assert database.rows("select max(id), count(*) from s.a") == [("5", "4")]
+    database.server.run("alter table s.b alter n type numeric(9,0)")
+    assert database.apply([change("D", 9, "S.A", before={"ID": 1, "N": 1})], **given).set_aside == []
+    assert database.rows("select id, n from s.b order by id") == [("1", "7"), ("3", "1000"), ("4", "5"), ("5", "7")]
+    assert database.rows("select n from s.a order by id") == [("1000",), ("5",), ("7",)]
+
+
+def test_tables_that_were_altered_are_set_aside_and_the_command_says_so(database: Database) -> None:
+    database.apply([change("I", 1, f"S.{table}", after={"ID": 1, "V": "a"}) for table in "AB"])
+    database.server.run("drop table s.a; alter table s.b drop column v; create table s.d (id int, v text)")
+    lines = [change("I", 2, f"S.{table}", after={"ID": 2, "V": "a"}) for table in "ABCD"]
+    add_changes(database.directory, "1", lines)
+    words = ["apply", str(database.directory / "changes"), database.server.url, "--key", "ID"]
+    ended = CliRunner().invoke(app, [*words, "--on-table-error", "set-aside"])
+    assert ended.exit_code == 4, ended.output
+    for text in ("S.A: set aside for the next run", "S.B: set aside", "S.D: set aside", "was dropped"):
+        assert text in ended.stderr
+    assert database.rows("select id from s.c") == [("2",)]
