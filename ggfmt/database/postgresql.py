@@ -45,6 +45,7 @@ _SETTINGS = (
     "set local datestyle = 'ISO'",
     "set local intervalstyle = 'iso_8601'",
     "set local extra_float_digits = 3",
+    "set local bytea_output = 'hex'",
     "set local statement_timeout = 0",
     "set local row_security = off",  # a policy would hide rows: PostgreSQL reports an error instead
 )
@@ -53,7 +54,8 @@ select n.nspname, c.relname, c.relkind::text as kind, a.attname,
   base.typname, coalesce(element.typname, '') as element, b.modifier, pg_catalog.format_type(base.oid, -1) as cast,
   base.typcategory::text as category,
   concat(pg_catalog.to_jsonb(a) ->> 'attgenerated', a.attidentity) as filled,  -- older servers lack the first
-  pg_catalog.format_type(base.oid, b.modifier) as written, a.attnotnull as required, c.oid::bigint, a.attnum
+  pg_catalog.format_type(base.oid, b.modifier) as written, a.attnotnull as required, c.oid::bigint, a.attnum,
+  coalesce(base.oid, 0)::bigint
 from pg_catalog.pg_class c
 join pg_catalog.pg_namespace n on n.oid = c.relnamespace
 left join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
@@ -135,6 +137,7 @@ class CatalogColumn(NamedTuple):
     filled    `s` if the server computes the values, `a` if only `overriding system value` may set them
     written   the type with its modifier, as SQL writes it; `required`: it is not NULL
     oid       of the table; `number`: of the column, which no other one gets once it is dropped
+    type_oid  of the type in the catalog
     """
 
     schema: str
@@ -151,6 +154,7 @@ class CatalogColumn(NamedTuple):
     required: bool | None
     oid: int
     number: int | None
+    type_oid: int
 
     @property
     def is_computed(self) -> bool:
@@ -173,9 +177,7 @@ class PostgreSQL(DatabaseConnection):
         with self.errors():
             self._connection = self._connect()
         try:
-            with self.errors(), self._connection.cursor() as cursor:
-                for statement in (*settings, *_SETTINGS):
-                    cursor.execute(statement)
+            self._set(*settings, *_SETTINGS)
             self._start()
         except BaseException:
             self.close()
@@ -183,6 +185,17 @@ class PostgreSQL(DatabaseConnection):
 
     def _connect(self) -> Any:
         return self._driver.connect(self._address)
+
+    def _set(self, *settings: str) -> None:
+        with self.errors(), self._connection.cursor() as cursor:
+            for statement in settings:
+                cursor.execute(statement)
+
+    def restart(self) -> None:
+        """End a transaction that has failed, and begin another one."""
+        with self.errors():
+            self._connection.rollback()
+        self._set(*_SETTINGS)
 
     def _start(self) -> None:
         """Read what a connection needs from the beginning."""
@@ -228,7 +241,11 @@ class PostgreSQL(DatabaseConnection):
             known = _SAFE_MESSAGES.match(reason)
             what = self._masked(reason) if known else "the client library does not accept the URL"
             return f"cannot connect to {self._place}: {what}", _connection_help(reason)
-        return f"the database {self._place} reports: {self._masked(reason)[:300].strip()}", self.help
+        return f"the database {self._place} reports: {self._shown_reason(reason)[:300].strip()}", self.help
+
+    def _shown_reason(self, reason: str) -> str:
+        """Return the reason of an error for people."""
+        return self._masked(reason)
 
 
 def _connection_help(reason: str) -> str:

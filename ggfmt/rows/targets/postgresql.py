@@ -6,7 +6,6 @@ A run is one transaction: COMMIT publishes the rows of all tables and the state,
 from __future__ import annotations
 
 import logging
-import re
 from binascii import a2b_base64
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -22,7 +21,7 @@ from ggfmt.commit.commit import CommitPart, write_errors_stop
 from ggfmt.commit.names import counted
 from ggfmt.commit.records import is_of_rows, kept_runs, run_file
 from ggfmt.dataclasses import dataclass, replace
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError, listing
+from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.frames.column_types import TEXT
 from ggfmt.java.text import visible
 from ggfmt.location import Location
@@ -41,11 +40,11 @@ from ggfmt.rows.results import TableQuery
 from ggfmt.rows.staging import load
 from ggfmt.rows.tables import RowTable, with_found_types
 from ggfmt.rows.targets.postgresql_catalog import CatalogTable, PostgreSQLCatalog, parents_first
+from ggfmt.rows.targets.postgresql_state import ApplyConnection
 from ggfmt.rows.targets.postgresql_table import (
     ROWS,
     TOUCHED,
     Parking,
-    TableColumn,
     TargetTable,
     found_name,
     holds,
@@ -54,11 +53,13 @@ from ggfmt.rows.targets.postgresql_table import (
     table_error,
     text_of,
 )
+from ggfmt.rows.targets.postgresql_types import TableColumn
 from ggfmt.rows.targets.target import Describe, Results, RowTarget
 
 log = logging.getLogger("ggfmt")
 
 _NUMBER = pa.field("n", pa.int32())  # of a table
+_TRIAL = sql("ggfmt_trial")  # a temporary table
 _SCHEMA = sql("select current_schema()::text")
 
 
@@ -116,10 +117,18 @@ class PostgreSQLTarget(RowTarget):
             lock = sql("lock table {} in share row exclusive mode", locked)
             self._database.execute(lock, tables[0].name if len(tables) == 1 else None)
             self._copy_touched(tables)
-        for table in self._going_on(tables, self._check_equal_keys):
+
+        def read(table: RowTable) -> None:
             made = self._tables[table.name]
-            self._clear_returned(table, made)
-            found[table.name] = self._with_rows(replace(found[table.name], key=table.key), table, made)
+            try:
+                self._check_equal_keys(table)
+                self._clear_returned(table, made)
+                found[table.name] = self._with_rows(replace(found[table.name], key=table.key), table, made)
+            except Abend as error:
+                key, texts = [made.columns[i] for i in made.key], self._keys(table).to_batches()
+                raise _with_column(self._database, error, table.name, key, texts) from None
+
+        self._going_on(tables, read)
         return found
 
     def _going_on(self, tables: Iterable[RowTable], step: Callable[[RowTable], None]) -> list[RowTable]:
@@ -245,6 +254,10 @@ class PostgreSQLTarget(RowTarget):
             if column.source in gone and column.there.filled != "s":
                 self._database.execute(sql("update {} set {} = null", made.shown, column.name), table.name)
 
+    def _keys(self, table: RowTable) -> pa.Table:
+        kept = [] if self.previous is None else [self.previous.kept(table, self.output.root).batch]
+        return _touched(table, chain(load(self.staged.staged[table.name].parts), kept))
+
     def _copy_touched(self, tables: Sequence[RowTable]) -> None:
         """Copy the keys of all operations into one temporary table."""
         count = max(len(table.key) for table in tables)
@@ -252,8 +265,7 @@ class PostgreSQLTarget(RowTarget):
 
         def keys() -> Iterator[pa.RecordBatch]:
             for table in tables:
-                kept = [] if self.previous is None else [self.previous.kept(table, self.output.root).batch]
-                touched = _touched(table, chain(load(self.staged.staged[table.name].parts), kept))
+                touched = self._keys(table)
                 self._touched[table.name] = len(touched)
                 numbers = pa.scalar(self._tables[table.name].number, pa.int32())
                 for batch in touched.to_batches():
@@ -362,7 +374,8 @@ class PostgreSQLTarget(RowTarget):
             try:
                 step(change)
             except Abend as error:
-                raise Abend.of(_with_columns(error.diagnostics[0], change.table)) from None
+                table, texts = change.table, change.batches(self.suffix)
+                raise _with_column(self._database, error, table.source, table.columns, texts) from None
         for change in changes:
             shown, rows = visible(change.table.shown), counted(change.rows, "row")
             log.info("%s: %s written, %s deleted", shown, rows, f"{change.deleted:,}")
@@ -417,10 +430,7 @@ class PostgreSQLTarget(RowTarget):
             raise table_error(table.source, message, "look at the triggers and rules of the table")
         for column, count in zip(columns, changed, strict=True):
             if count:
-                message = f"the type `{column.there.cast}` of `{column.source}` in the database does not hold"
-                message += f" {counted(count, 'value')} exactly"
-                help = "nothing was changed; give the column a type with more digits, or `text`"
-                raise table_error(table.source, message, help, column.source)
+                raise table_error(table.source, *column.loss(counted(count, "value")), column.source)
         if not database.dry_run:  # a sequence does not roll back
             for statement in table.sequences():
                 database.execute(statement, table.source)
@@ -518,7 +528,10 @@ def target_table(number: int, table: RowTable, there: CatalogTable) -> TargetTab
     if twice:
         message = f"`{twice[0]}` and `{twice[1]}` are both `{names[twice[0]]}` in the database"
         raise table_error(table.name, message, "rename a column in the database")
-    columns = tuple(TableColumn(column, table.types[column], there.columns[names[column]]) for column in names)
+    columns = tuple(
+        TableColumn(source, table.types[source], there.columns[name], there.types[name])
+        for source, name in names.items()
+    )
     if {*there.key} != {names.get(column) for column in table.key}:
         own, other = ", ".join(table.key), ", ".join(there.key) or "none"
         help = "change the primary key in the database, or give its columns with `--key`"
@@ -545,11 +558,27 @@ def _touched(table: RowTable, batches: Iterable[pa.RecordBatch]) -> pa.Table:
     return pa.concat_tables(parts).group_by(names).aggregate([]).select(names)
 
 
-def _with_columns(diagnostic: Diagnostic, table: TargetTable) -> Diagnostic:
-    """Name the columns that a message of the server may mean: it has their type."""
-    found = re.search(r"reports: .* (?:type|enum) ([^(]+)", diagnostic.message)
-    if found is None:
-        return diagnostic
-    types = ((column.source, f"{column.there.cast}\n{column.there.type}") for column in table.columns)
-    names = [name for name, both in types if re.search(f"^{re.escape(found[1])}", both, re.MULTILINE)]
-    return replace(diagnostic, help=f"nothing was changed; columns of this type: {listing(names)}")
+def _with_column(
+    database: ApplyConnection, error: Abend, table: str, columns: Sequence[TableColumn], texts: Iterable[pa.RecordBatch]
+) -> Abend:
+    """Name the column of the value that the server has refused. To find it, the server reads the texts again."""
+    if not database.refuses_value:
+        return error
+    names = [f"s{i}" for i in range(len(columns))]
+    try:
+        database.restart()
+        given = (pa.RecordBatch.from_arrays(batch.columns[: len(names)], names) for batch in texts)
+        database.copy(_TRIAL, _text_schema([], names), given)
+    except Abend:
+        return error
+    for i, column in enumerate(columns):
+        try:
+            trial = sql("{}_{}", _TRIAL, i)
+            database.execute(sql("create temporary table {} (v {})", trial, column.there.written or column.cast))
+            database.execute(sql("insert into {} select {} from {} as s", trial, column.value(sql("s.s{}", i)), _TRIAL))
+        except Abend:
+            diagnostic = error.diagnostics[0]
+            span = replace(diagnostic.span, table=table, field=column.source)
+            help = f"nothing was changed; give the column `{column.source}` a type that has the value, such as `text`"
+            return Abend.of(replace(diagnostic, span=span, help=help))
+    return error

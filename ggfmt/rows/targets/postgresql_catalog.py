@@ -9,6 +9,7 @@ from ggfmt.database.postgresql import CatalogColumn, PostgreSQL
 from ggfmt.dataclasses import dataclass, field
 from ggfmt.model.sql import Sql, sql
 from ggfmt.model.table import join_name
+from ggfmt.rows.targets.postgresql_types import CatalogType, read_types
 
 _SCHEMAS = sql("select nspname::text from pg_catalog.pg_namespace")
 _ALL = sql("1600")  # the most columns that a table has
@@ -84,6 +85,7 @@ class CatalogTable:
     oid: int = 0
     is_partitioned: bool = False
     columns: dict[str, CatalogColumn] = field(default_factory=dict)
+    types: dict[str, CatalogType] = field(default_factory=dict)
     key: Sequence[str] = ()
     unique: list[UniqueIndex] = field(default_factory=list)
     foreign_keys: list[ForeignKey] = field(default_factory=list)
@@ -100,7 +102,7 @@ class PostgreSQLCatalog:
 
     def __init__(self, database: PostgreSQL) -> None:
         self.schemas: dict[str, dict[str, CatalogTable]] = {schema: {} for (schema,) in database.rows(_SCHEMAS)}
-        keys = database.primary_keys()
+        keys, types = database.primary_keys(), read_types(database)
         by_oid: dict[int, CatalogTable] = {}
         for column in database.catalog():
             table = by_oid.get(column.oid)
@@ -111,6 +113,7 @@ class PostgreSQLCatalog:
                 table.key = keys.get(join_name(column.schema, column.table), ())
             if column.name is not None:
                 table.columns[column.name] = column
+                table.types[column.name] = types[column.type_oid]
         for key in map(ForeignKey._make, database.rows(_FOREIGN_KEYS)):
             if key.table in by_oid:
                 by_oid[key.table].foreign_keys.append(key)

@@ -39,11 +39,15 @@ _SETTINGS = (
     "set transaction isolation level read committed",  # what other runs have committed is seen once they are locked out
     "set local standard_conforming_strings = on",
     "set local idle_in_transaction_session_timeout = 0",
+    "set local jit = off",  # compiling the expressions of wide tables takes longer than they do
 )
 _SQL_TYPES = {TEXT: "text", pa.binary(): "bytea", pa.int32(): "integer", pa.int64(): "bigint"}
-log = logging.getLogger("ggfmt")
+# Values in messages of the server, such as `invalid input syntax for type real: "x"`, or at the start of one
+_VALUE = re.compile(r'(?<=.): ".*|(?<=^time zone )".*" (?=not recognized)')
+_REFUSALS = ("22", "42704", "42883", "42P01")  # states of SQL: bad values, and names of what there is not
+_FIRST_VALUE = re.compile(r'^(?:value )?"(?:.*"(?= is out of range)|[^"]*$)')
 
-_VALUE = re.compile(r': ".*|(?:value )?".*" (?=is out of range)')  # in messages of the server
+log = logging.getLogger("ggfmt")
 
 
 class ApplyConnection(PostgreSQL):
@@ -60,6 +64,7 @@ class ApplyConnection(PostgreSQL):
     """
 
     help = "nothing was changed; look at the table in the database, and run again"
+    refuses_value = False  # if the last error may be of a value
 
     def __init__(
         self,
@@ -176,5 +181,10 @@ class ApplyConnection(PostgreSQL):
             self._connection.commit()
 
     def _described(self, error: Exception) -> tuple[str, str]:
-        message, help = super()._described(error)
-        return _VALUE.sub("", message), help  # the values of rows stay out of logs
+        state = getattr(error, "sqlstate", None)  # the result of a query fails without one
+        self.refuses_value = "ERROR: " in str(error) if state is None else state.startswith(_REFUSALS)
+        return super()._described(error)
+
+    def _shown_reason(self, reason: str) -> str:
+        """Leave out the values of rows."""
+        return _FIRST_VALUE.sub("a value", _VALUE.sub("", super()._shown_reason(reason)))

@@ -1,7 +1,6 @@
-"""A table of PostgreSQL that takes rows: its columns, and the statements that read and change it.
+"""A table of PostgreSQL that takes rows: the statements that read and change it.
 
-Rows come as texts into a temporary table. A cast to the type of a column has no length and no scale: the server then
-refuses a text that is too long. It rounds numbers and times in silence, so that a query compares what it has stored.
+Rows come as texts into a temporary table. In the end, a query compares what the server has stored with them.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.columnar.typed import as_text
-from ggfmt.database.postgresql import CatalogColumn, output_text
 from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Span, UsageError
 from ggfmt.frames.column_types import TEXT
@@ -22,25 +20,9 @@ from ggfmt.model.sql import POSTGRESQL, Sql, UnquotableError, joined, sql
 from ggfmt.rows.numbers import is_number
 from ggfmt.rows.tables import RowTable
 from ggfmt.rows.targets.postgresql_catalog import CatalogTable, ForeignKey, UniqueIndex
+from ggfmt.rows.targets.postgresql_types import TableColumn, name_of
 
-_JSON = sql("jsonb")
 MAX_NAME_BYTES = 63  # PostgreSQL cuts longer names, without an error
-_CLOCKS = ("time", "timetz")
-_FINE = POSTGRESQL.literal(r"\.\d{6}\d*[1-9]")  # digits that a microsecond does not have
-_TYPES = {
-    pa.bool_(): "boolean",
-    pa.int8(): "smallint",
-    pa.int16(): "smallint",
-    pa.int32(): "integer",
-    pa.int64(): "bigint",
-    pa.float32(): "real",
-    pa.float64(): "double precision",
-    pa.date32(): "date",
-    pa.time64("us"): "time",
-    pa.timestamp("us"): "timestamp",
-    pa.timestamp("us", "UTC"): "timestamptz",
-    pa.binary(): "bytea",
-}
 
 
 def table_error(table: str, message: str, help: str, column: str | None = None) -> UsageError:
@@ -50,16 +32,7 @@ def table_error(table: str, message: str, help: str, column: str | None = None) 
 def sql_type(table: RowTable, column: str) -> Sql:
     """Return the type of a new column. Numbers that were found in data may have more digits later."""
     type = table.types[column]
-    return sql("numeric") if column in table.found and is_number(type) else _sql_type(type)
-
-
-def _sql_type(type: pa.DataType) -> Sql:
-    if pa.types.is_decimal(type):
-        return sql("numeric({},{})", type.precision, type.scale)
-    if pa.types.is_list(type):
-        item = type.value_type
-        return _JSON if pa.types.is_list(item) or pa.types.is_binary(item) else sql("{}[]", _sql_type(item))
-    return sql(_TYPES.get(type, "text"))
+    return sql("numeric") if column in table.found and is_number(type) else name_of(type)
 
 
 def found_name(table: str, name: str, known: Sequence[str] | Mapping[str, object]) -> str | None:
@@ -108,88 +81,6 @@ def holds(type: str, other: str) -> bool:
     if base == "numeric":
         limits, others = [limits[0] - limits[1], limits[1]], [others[0] - others[1], others[1]]
     return all(size >= least for size, least in zip(limits, others, strict=True))
-
-
-@dataclass(frozen=True)
-class TableColumn:
-    """A column of the source in the table. `type`: of its values in rows."""
-
-    source: str
-    type: pa.DataType
-    there: CatalogColumn
-
-    @property
-    def name(self) -> Sql:
-        return POSTGRESQL.identifier(self.there.name or "")
-
-    @property
-    def cast(self) -> Sql:
-        assert self.there.cast is not None
-        return self.there.cast
-
-    @property
-    def fits(self) -> bool:
-        """Return whether the server reads the values as what they mean. A text may mean anything."""
-        types, type, there = pa.types, self.type, self.there
-        if types.is_binary(type):
-            return there.type == "bytea"
-        if types.is_list(type):
-            return (bool(there.element) and _sql_type(type) != _JSON) or there.type in ("json", "jsonb")
-        if types.is_string(type) or there.category == "S":
-            return True
-        if types.is_time(type):
-            return there.type in _CLOCKS
-        if types.is_temporal(type):
-            return there.category == "D" and there.type not in _CLOCKS
-        return there.category == ("B" if types.is_boolean(type) else "N")
-
-    def value(self, text: Sql) -> Sql:
-        """Return the expression of a value from its text. Arrays are JSON, as sources write them, or as in SQL."""
-        if not self.there.element:
-            return sql("{}::{}", text, self.cast)
-        items = sql(
-            "select coalesce(array_agg(item), '{{}}') from jsonb_array_elements_text({}::jsonb) as items(item)", text
-        )
-        return sql(
-            "case when {text} ~ '^\\[' and {text} !~ '^\\[[-0-9]+:' then ({items})::{cast} else {text}::{cast} end",
-            text=text,
-            items=items,
-            cast=self.cast,
-        )
-
-    @property
-    def text(self) -> Sql:
-        """The expression of the text of a value stored in the table `t`, as rows have it."""
-        value, types, type = sql("t.{}", self.name), pa.types, self.type
-        if types.is_binary(type):
-            return sql("translate(encode({}, 'base64'), E'\\n', '')", value)
-        if types.is_date(type):
-            return sql("{}::date::text", value)
-        if types.is_timestamp(type):
-            zone = sql("") if type.tz is None else sql(" || 'Z'")
-            return sql("({}::timestamptz at time zone 'UTC')::text{}", value, zone)
-        if self.there.element:
-            return sql("case when array_ndims({0}) > 1 then {0}::text else array_to_json({0})::text end", value)
-        if self.there.type == "bytea":
-            return sql("'\\x' || encode({}, 'hex')", value)
-        return sql("{}::text", value) if self.there.category == "B" else output_text(value)
-
-    def is_changed(self, text: Sql) -> Iterator[Sql]:
-        """Yield conditions that are true where the server has stored another value in `t` than it was given."""
-        stored, there = sql("t.{}", self.name), self.there
-        if there.category == "N":
-            number = sql("{}::numeric" if there.type == "money" else "{}::text::numeric", stored)
-            yield sql("{} is distinct from {}::numeric", number, text)
-        elif there.type in _CLOCKS:
-            changed = "{0}::text::timetz is distinct from {1}::timetz or {1} ~ '^\\d+-\\d' or {1} ~ {2}"
-            yield sql(changed, stored, text, _FINE)
-        elif there.category == "D":
-            changed = "{0}::text::timestamptz is distinct from {1}::timestamptz or {1} ~ {2}"
-            yield sql(changed, stored, text, _FINE)
-        elif there.type == "bytea":
-            yield sql("{} !~ '^\\\\x([0-9a-fA-F]{{2}})*$'", text)
-        elif (there.modifier or -1) >= 0 and there.type not in ("bpchar", "bit"):
-            yield sql("{} is distinct from {}", stored, self.value(text))
 
 
 TOUCHED = sql("ggfmt_touched")  # keys of operations: `n`, the number of the table, and texts `k0`, `k1` and so on
@@ -503,11 +394,10 @@ class TargetTable:
     def changed(self) -> tuple[list[TableColumn], Sql]:
         """Return columns, and the query that counts the rows without a row in the table, and by column those of which
         the server has stored another value."""
-        checks = [(column, condition) for i, column in self.written for condition in column.is_changed(sql("s.s{}", i))]
         lost = sql("t.{} is null", self.columns[self.key[0]].name)
-        wrong = [lost, *(condition for _, condition in checks)]
+        wrong = [lost, *(column.is_changed(sql("s.s{}", i)) for i, column in self.written)]
         counts = joined(", ", [sql("count(*) filter (where {})", condition) for condition in wrong])
         same = self._same_key([self.columns[i].value(sql("s.s{}", i)) for i in self.key])
         rows = sql("(select * from {} as s where s.n = {})", ROWS, self.number)
         query = sql("select {} from {} as s left join {} as t on {}", counts, rows, self.only, same)
-        return [column for column, _ in checks], query
+        return [column for _, column in self.written], query

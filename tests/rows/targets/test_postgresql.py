@@ -353,21 +353,7 @@ def test_numbers_of_the_database_and_of_later_files_may_have_more_digits(target:
     ("type", "value", "given"),
     [
         ("numeric(5,2)", "1.005", "string"),
-        ("integer", "1.5", "string"),
-        ("real", "0.1234567891", "string"),
         ("varchar(3)", "abcd", "string"),
-        ("varchar(3)", "abc ", "string"),
-        ("date", "2020-01-01 12:00:00", "string"),
-        ("timestamp", "2020-01-01 12:00:00+02", "string"),
-        ("timestamp(3)", "2020-01-01 12:00:00.1234", "string"),
-        ("timestamp", "2020-01-01 12:00:00.1234567", "string"),
-        ("time(0)", "12:00:00.5", "string"),
-        ("time", "12:00:00+02", "string"),
-        ("time", "2020-01-01 12:00:00", "string"),
-        ("bytea", "abc", "string"),
-        ("numeric(5,2)[]", "[1.005]", "string"),
-        ("bit(2)", "101", "string"),
-        ("money", "1.005", "string"),
         ("gg.short", "abcd", "string"),
         ("jsonb", "{", "string"),
         ("boolean", 1, "bigint"),
@@ -572,7 +558,7 @@ def test_errors_have_neither_credentials_nor_values(
     assert code == 3 and "permission denied" in text and "public.a" in text and "s3cr" not in text
     target.server.run("grant all on public.a to locked")
     code, text = run("locked:s3cr%2Fet")
-    assert code == 3 and "s3cret value" not in text and "columns of this type: `N`" in text
+    assert code == 3 and "s3cret value" not in text and "give the column `N`" in text
     assert "integer" in text
     hide_package(monkeypatch, "adbc_driver_postgresql")
     assert "pip install 'ggfmt[postgresql]'" in run("locked")[1]
