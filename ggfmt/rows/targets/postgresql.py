@@ -102,7 +102,7 @@ class PostgreSQLTarget(RowTarget):
         tables = [self._with_found_types(self.staged.tables[name], base) for name, base in found.items()]
         catalog = PostgreSQLCatalog(self._database)
         for name in self.staged.undefined:
-            help = "give its definition, such as `--definitions` with the URL of the database; or `--exclude` it"
+            help = "give its columns with `--definitions`, or leave it out with `--exclude`"
             raise table_error(name, "the changes do not show the columns of the table, but perhaps a truncate", help)
         self._check_keys(tables)
         tables = [table for table in tables if table.name not in self.refused]
