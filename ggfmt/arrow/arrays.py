@@ -7,6 +7,7 @@ contains. `narrow` states the class and checks it once per column.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 import pyarrow as pa
@@ -32,6 +33,7 @@ else:
     StringMapArray = pa.MapArray
 
 _A = TypeVar("_A", bound="pa.Array[Any]")
+_NUMBERS: pa.Int64Array = pa.array(range(1024), pa.int64())
 _T = TypeVar("_T")
 
 
@@ -125,6 +127,8 @@ def repeated(value: pa.Scalar[Any], count: int) -> pa.Array[Any]:
 
 def numbered(count: int) -> pa.Int64Array:
     """Return the numbers from 0 on."""
+    if count <= len(_NUMBERS):
+        return _NUMBERS.slice(0, count)
     return pc.cast(pc.indices_nonzero(pa.repeat(pa.scalar(True), count)), pa.int64())
 
 
@@ -145,6 +149,11 @@ def ends(numbers: pa.Array[Any]) -> pa.BooleanArray:
     return pa.concat_arrays([begins(numbers).slice(len(edge)), edge])
 
 
+@lru_cache(64)
+def empty_batch(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([nulls(0, field.type) for field in schema], schema=schema)
+
+
 def array_identity(column: pa.Array[Any]) -> object:
     return column.type, column.offset, tuple(None if each is None else each.address for each in column.buffers())
 
@@ -155,7 +164,7 @@ def concatenated(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Rec
     if len(parts) == 1:
         return parts[0]
     if not parts:
-        return pa.RecordBatch.from_arrays([nulls(0, field.type) for field in schema], schema=schema)
+        return empty_batch(schema)
     found: dict[object, pa.Array[Any]] = {}
     columns = []
     for place in range(len(schema)):

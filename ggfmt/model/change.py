@@ -29,13 +29,14 @@ class OpType(str, Enum):
 _A = TypeVar("_A", bound="pa.Array[Any]")
 OP_TYPES = tuple(op.value for op in OpType)
 PASSING = "?"  # an origin that ends at any time: numbers of one process
-_NOTHING = pa.scalar(None, pa.string())
+_NOTHING, _EMPTY = pa.scalar(None, pa.string()), pa.scalar("", pa.string())
 
 
 def without_empty(texts: pa.StringArray) -> pa.StringArray:
     """Return metadata with null for empty texts, which formats without a null write for absent metadata."""
-    empty = pc.equal(pc.binary_length(texts), 0)
-    return pc.if_else(empty, _NOTHING, texts) if pc.any(empty).as_py() else texts
+    if pc.index(texts, _EMPTY).as_py() < 0:
+        return texts
+    return pc.if_else(pc.equal(texts, _EMPTY), _NOTHING, texts)
 
 
 def _taken(part: Any, indices: pa.Array[Any]) -> Any:

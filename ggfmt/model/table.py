@@ -137,7 +137,8 @@ class TableDef:
         for place, name in enumerate(columns, 1):
             if name is not None:
                 places.setdefault(name, place)
-        keyed = tuple(replace(column, key=places.get(column.name, 0)) for column in self.columns)
+        keys = (places.get(column.name, 0) for column in self.columns)
+        keyed = tuple(c if c.key == key else replace(c, key=key) for c, key in zip(self.columns, keys, strict=True))
         return TableDef(self.full_name, keyed, None if names is None else tuple(names))
 
     def not_in_key(self, names: Iterable[str]) -> list[str]:

@@ -74,8 +74,10 @@ class HashPartitions:
 
 def split_by(batch: pa.RecordBatch, numbers: pa.Int32Array) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Yield the rows of each number."""
+    if not len(numbers):
+        return
     ends = pc.min_max(numbers)
-    if len(numbers) and ends["min"] == ends["max"]:
+    if ends["min"] == ends["max"]:
         yield ends["min"].as_py(), batch
         return
     order = pc.array_sort_indices(numbers)

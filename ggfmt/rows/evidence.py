@@ -11,6 +11,7 @@ A row is known by the operations before. An operation contradicts it if
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -43,15 +44,23 @@ class EvidenceFinder:
     ) -> None:
         self._query, self._table, self._batches, self._order = query, query.table, batches, order
         self._columns: dict[str, pa.Array[Any]] = {}
-        count = max(len(order) - 1, 0)
         self._ops = self._column("op").take(order)
-        no = pa.array([False] * min(len(order), 1), pa.bool_())
         self._follows = pc.invert(begins)
-        was = pc.equal(self._ops.slice(0, count), DELETE)
-        self._was_deleted = pc.and_(self._follows, pa.concat_arrays([no, was]))
-        self._is_insert, self._is_delete = pc.equal(self._ops, INSERT), pc.equal(self._ops, DELETE)
-        starts = pc.or_(pc.invert(self._follows), pc.or_(self._is_insert, self._is_delete))
-        self._begin = last_where(starts)
+        self._is_insert = pc.equal(self._ops, INSERT)
+
+    @cached_property
+    def _is_delete(self) -> pa.BooleanArray:
+        return pc.equal(self._ops, DELETE)
+
+    @cached_property
+    def _was_deleted(self) -> pa.BooleanArray:
+        no = pa.array([False] * min(len(self._ops), 1), pa.bool_())
+        before = self._is_delete.slice(0, max(len(self._ops) - 1, 0))
+        return pc.and_(self._follows, pa.concat_arrays([no, before]))
+
+    @cached_property
+    def _begin(self) -> pa.Int64Array:
+        return last_where(pc.or_(pc.invert(self._follows), pc.or_(self._is_insert, self._is_delete)))
 
     def add_to(
         self, counts: RowCounts, complete: pa.BooleanArray, replaced: tuple[pa.Int64Array, pa.Int64Array] | None = None
@@ -62,6 +71,8 @@ class EvidenceFinder:
         replaced  where rows have an identity besides their key: inserts, and the last operations of the rows that they
                   found at their key
         """
+        if replaced is None and not self._follows.true_count and self._is_insert.true_count == len(self._ops):
+            return
         exists = pc.and_not(self._follows, self._was_deleted)
         changes = pc.invert(self._is_insert)
         absent = pc.and_(changes, pc.or_(self._was_deleted, pc.and_not(complete, self._follows)))

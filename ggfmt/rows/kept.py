@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import concatenated, narrow, non_null_values, nulls, numbered
+from ggfmt.arrow.arrays import concatenated, empty_batch, narrow, non_null_values, nulls, numbered
 from ggfmt.arrow.parquet_files import read_whole
 from ggfmt.columnar.hashes import row_codes, row_hashes
 from ggfmt.columnar.strings import canonical_numbers
@@ -211,7 +211,7 @@ class KeptOperations:
 
     @property
     def last(self) -> pa.RecordBatch | None:
-        keyed = self.batch.filter(self.batch["keyed"])
+        keyed = self.batch.filter(self.batch["keyed"]) if len(self.batch) else self.batch
         if not len(keyed) or keyed["seq"][len(keyed) - 1].as_py() == BASE_SEQ:
             return None
         return keyed.slice(len(keyed) - 1)
@@ -236,6 +236,8 @@ def load_kept(locations: Sequence[Location], table: RowTable, ordering: Ordering
     """Return kept operations with places before all others. `ordering` was that of the run that kept them; `before`:
     how many others with such places come later. Raises: UsageError GG551 if the table has another key now."""
     schema = staged_schema(table)
+    if not locations:
+        return KeptOperations(empty_batch(schema))
     batches: list[pa.RecordBatch] = []
     files: list[str | None] = []
     links: list[KeyLinks] = []

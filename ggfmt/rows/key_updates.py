@@ -33,6 +33,7 @@ _HEADS = ["seq", "position", "origin", "op", "tx", "ts", "hash"]
 _ENDS = [*_HEADS, "keyed"]
 Mask: TypeAlias = "Callable[[pa.Array[Any]], pa.BooleanArray]"
 NO_KEYS: pa.UInt64Array = pa.array([], _WORD)
+_NO_PLACES: pa.Int64Array = pa.array([], _LONG)
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ def links_within(batch: pa.RecordBatch) -> Iterator[KeyLinks]:
 def file_ends(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return the heads of the first and the last operation that a batch in input order has of each file."""
     begin = _begin_files(batch)
+    if begin.true_count == 1:
+        return batch.select(_ENDS).take(pa.array([0, len(batch) - 1]))
     end = pa.concat_arrays([begin.slice(1), pa.array([True])])
     places = pa.concat_arrays([pc.indices_nonzero(begin), pc.indices_nonzero(end)])
     return batch.select(_ENDS).take(places.take(pc.array_sort_indices(places)))
@@ -72,6 +75,8 @@ def links_between(
     if not ends:
         return
     every = concatenated(ends, ends[0].schema)
+    if before is None and len(every) == 2:  # of a single file
+        return
     begin = _begin_files(every)
     if ordering.total is not None and begin.true_count > 1:
         firsts = every.filter(begin)
@@ -97,10 +102,12 @@ def pairs_in(batch: pa.RecordBatch) -> pa.Int64Array:
     """Return the places of deletes that may be one key update with the insert behind them."""
     count = len(batch) - 1
     if count < 1:
-        return pa.array([], _LONG)
+        return _NO_PLACES
     ops = batch["op"]
-    hits = pc.and_(pc.equal(ops.slice(0, count), DELETE), pc.equal(ops.slice(1), INSERT))
-    first = pc.cast(pc.indices_nonzero(hits), _LONG)
+    are_deletes = pc.equal(ops.slice(0, count), DELETE)
+    if not are_deletes.true_count:
+        return _NO_PLACES
+    first = pc.cast(pc.indices_nonzero(pc.and_(are_deletes, pc.equal(ops.slice(1), INSERT))), _LONG)
     if not len(first):
         return first
     heads = batch.select(["hash", "keyed", "tx", "ts", "position"])
@@ -163,8 +170,10 @@ class KeyOrder:
 
     def without(self, hashes: pa.UInt64Array) -> KeyOrder:
         """Return the order without some keys, whose heads stay."""
+        if not len(hashes):
+            return self
         kept = pc.invert(pc.is_in(self.heads["hash"].take(self.order), value_set=hashes))
-        return KeyOrder(self.heads, self.order.filter(kept), self.begins.filter(kept)) if len(hashes) else self
+        return KeyOrder(self.heads, self.order.filter(kept), self.begins.filter(kept))
 
     @property
     def ends(self) -> pa.BooleanArray:
@@ -175,11 +184,14 @@ def keys_of_two_rows(every: KeyOrder) -> pa.UInt64Array:
     """Return the hashes of keys at which two rows may be for a while: under a deferred constraint, a transaction may
     insert a row at the key of another one. There an insert follows an operation that is not a delete, and another
     operation of the same moment follows the insert."""
-    ops = every.heads["op"].take(every.order)
     follows = pc.invert(every.begins)
-    first, middle, last = (slice(start, start + max(len(ops) - 2, 0)) for start in range(3))
+    first, middle, last = (slice(start, start + max(len(follows) - 2, 0)) for start in range(3))
+    thrice = pc.and_(follows[middle], follows[last])
+    if not thrice.true_count:
+        return NO_KEYS
+    ops = every.heads["op"].take(every.order)
     hits = pc.and_(pc.equal(ops[middle], INSERT), pc.not_equal(ops[first], DELETE))
-    places = pc.indices_nonzero(pc.and_(hits, pc.and_(follows[middle], follows[last])))
+    places = pc.indices_nonzero(pc.and_(hits, thrice))
     inserts, others = (every.heads.take(every.order.take(pc.add(places, behind))) for behind in (1, 2))
     return narrow(pc.unique(inserts["hash"].filter(same_moment(inserts, others))), pa.UInt64Array)
 
@@ -305,6 +317,8 @@ class LinkedKeys:
 def linked_keys(links: Iterable[KeyLinks]) -> LinkedKeys | None:
     """Return the groups of connected keys, if there are any. Small groups share a number."""
     every = list(links)
+    if not every:
+        return None
     old = pa.concat_arrays([pa.array([], _WORD), *(each.old for each in every)])
     new = pa.concat_arrays([pa.array([], _WORD), *(each.new for each in every)])
     codes = pa.concat_arrays([old, new]).dictionary_encode()

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import as_strings, concatenated, int64_view, narrow, nulls
+from ggfmt.arrow.arrays import as_strings, empty_batch, int64_view, narrow, nulls
 from ggfmt.rows.evidence import EvidenceFinder
 from ggfmt.rows.key_updates import KeyOrder
 from ggfmt.rows.operations import DELETE, is_whole, staged_schema
@@ -60,7 +60,7 @@ def last_images(query: TableQuery, batches: Sequence[pa.RecordBatch], by_key: Ke
         return None
     rows = pa.RecordBatch.from_arrays(columns, schema=query.schema)
     counts.states[CURRENT], counts.unfit = len(rows), unfit
-    nothing = concatenated([], staged_schema(table).append(pa.field(REASON, pa.string())))
+    nothing = empty_batch(staged_schema(table).append(pa.field(REASON, pa.string())))
     return UnitAnswer(rows, counts, nothing, free=free)
 
 

@@ -74,6 +74,8 @@ class TableResult:
         by, known = self.query.ordering.total, [*self.query.bounds, *self.counts.last_places]
         if by is None or not self.counts.last_places:
             return self.stats.last_position
+        if len(known) == 1:
+            return known[0].position
         return max((place.position for place in known), key=lambda position: by.value(position) or ())
 
     @property
@@ -84,8 +86,11 @@ class TableResult:
         if by is None:
             return []
         for place in (*self.query.bounds, *self.counts.last_places):
-            passes, both = place.origin == PASSING, (found.get(place.log, place), place)
-            found[place.log] = max(both, key=lambda one: one.micros or 0 if passes else by.value(one.position) or ())
+            passes, both = place.origin == PASSING, (found.setdefault(place.log, place), place)
+            if both[0] is not place:
+                found[place.log] = max(
+                    both, key=lambda one: one.micros or 0 if passes else by.value(one.position) or ()
+                )
         return list(found.values())
 
     @property

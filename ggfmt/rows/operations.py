@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any, Final
 
 import pyarrow as pa
@@ -56,6 +56,11 @@ _NO_VALUE = r"^(?:-?[0.]+|false|AA==|\{\}|\[\]|1970-01-01T00:00:00[.0]*Z)?$"
 
 
 def staged_schema(table: RowTable) -> pa.Schema:
+    return _staged_schema(tuple(map(table.key_type, table.identity)), len(table.columns))
+
+
+@lru_cache(64)
+def _staged_schema(key: Sequence[pa.DataType], columns: int) -> pa.Schema:
     fields: list[tuple[str, pa.DataType]] = [
         ("seq", _LONG),
         ("op", _BYTE),
@@ -69,9 +74,9 @@ def staged_schema(table: RowTable) -> pa.Schema:
         ("moves", _BOOL),
         ("old_hash", _WORD),
     ]
-    for j, name in enumerate(table.identity):
-        fields += [(f"k{j}", table.key_type(name)), (f"o{j}", table.key_type(name))]
-    for i in range(len(table.columns)):
+    for j, type in enumerate(key):
+        fields += [(f"k{j}", type), (f"o{j}", type)]
+    for i in range(columns):
         fields += [(f"b{i}", TEXT), (f"hb{i}", _BOOL), (f"a{i}", TEXT), (f"ha{i}", _BOOL), (f"u{i}", _BOOL)]
     return pa.schema(fields)
 

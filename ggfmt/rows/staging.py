@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from ggfmt.arrow import arrays
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import array_identity, concatenated
+from ggfmt.arrow.arrays import array_identity, concatenated, narrow
 from ggfmt.commit.names import counted, safe_name
 from ggfmt.commit.store import Store
 from ggfmt.dataclasses import dataclass, field, replace
@@ -389,6 +389,8 @@ def buckets_of(table: RowTable, buckets: int) -> int:
 
 def bucket_numbers(hashes: pa.Array[Any], buckets: int, divisor: int = 1) -> pa.Int32Array:
     """Return the bucket of each row: the low bits of the hash of its key, divided by a power of two."""
+    if buckets == 1:
+        return narrow(pa.repeat(pa.scalar(0, pa.int32()), len(hashes)), pa.Int32Array)
     hashes = pc.fill_null(hashes, 0)
     if divisor > 1:
         hashes = pc.shift_right(hashes, pa.scalar(divisor.bit_length() - 1, hashes.type))
@@ -400,7 +402,7 @@ def parts_in_memory(batch: pa.RecordBatch, numbers: pa.Int32Array) -> list[Stage
 
 
 def _size(batch: pa.RecordBatch) -> int:
-    return sum({array_identity(column): column.nbytes for column in batch.columns}.values())
+    return sum(column.nbytes for column in {array_identity(column): column for column in batch.columns}.values())
 
 
 _OpenFile: TypeAlias = tuple[Location, pa.ipc.RecordBatchFileWriter, pa.NativeFile, list[int]]

@@ -75,14 +75,17 @@ class PositionStats:
 
 def places_of_logs(kind: PositionKind, batch: pa.RecordBatch, last: bool = False) -> list[Place]:
     """Return the first place of each log in a batch, or the last one. Each operation has a position."""
-    positions, origins = as_strings(batch["position"]), as_strings(batch["origin"])
-    families = kind.families(positions)
-    columns = [origins, families] if kind.has_families else [origins]
-    rows = pa.table([row_codes(columns), numbered(len(batch))], ["log", "place"])
-    found = rows.group_by("log", use_threads=False).aggregate([("place", "max" if last else "min")])
-    places = combined(found.column(1))
-    of_all = positions, families, origins, batch["ts"].cast(pa.int64())
-    return [Place(*values) for values in zip(*(column.take(places).to_pylist() for column in of_all), strict=True)]
+    found, origins = batch.select(["position", "origin", "ts"]), as_strings(batch["origin"])
+    if origins.null_count == len(origins) and not kind.has_families:  # a single log
+        found = found.slice(max(len(found) - 1, 0) if last else 0, 1)
+    else:
+        logs = row_codes([origins, kind.families(as_strings(batch["position"]))] if kind.has_families else [origins])
+        rows = pa.table([logs, numbered(len(batch))], ["log", "place"])
+        of_logs = rows.group_by("log", use_threads=False).aggregate([("place", "max" if last else "min")])
+        found = found.take(combined(of_logs.column(1)))
+    positions = as_strings(found["position"])
+    columns = positions, kind.families(positions), found["origin"], found["ts"].cast(pa.int64())
+    return [Place(*values) for values in zip(*(column.to_pylist() for column in columns), strict=True)]
 
 
 @dataclass

@@ -170,7 +170,7 @@ def _table(
     numbers = {column.name for column in found_in if column.type == FOUND_NUMBER}
     later = {column.name: column for column in merge_tables(definitions[1:] or definitions).columns}
     columns = (
-        replace(later[column.name] if column.name in numbers & later.keys() else column, key=0)
+        later[column.name] if column.name in numbers & later.keys() else column
         for column in merge_tables(definitions).columns
     )
     table = TableDef(name, tuple(columns)).with_keys(last.key_names)

@@ -458,7 +458,7 @@ def _rows_of_piece(
         masks = _looked_up(operations, lambda hashes: pc.is_in(hashes, value_set=linked))
         operations = [batch.filter(pc.invert(mask)) for batch, mask in zip(operations, masks, strict=True)]
     changed = pa.concat_arrays([pa.array([], pa.uint64()), *(batch["hash"] for batch in operations)])
-    own = bucket.has if any(part.bucket == EVERY for part in bucket.parts) else None
+    own = bucket.has if bucket.of > 1 and any(part.bucket == EVERY for part in bucket.parts) else None
     for batch in base:
         rows = without_keys(table, batch, linked)
         if query.query.kind == "current" and not query.truncates and table.key:
