@@ -294,10 +294,8 @@ class Fold:
         for i, name in enumerate(self.table.columns):
             if name not in self.table.key:
                 has = narrow(self.batch[f"ha{i}"], pa.BooleanArray).take(self.order)
-                arrivals = self.table.arrivals(name)
-                if None in arrivals:
-                    absent = pa.array(arrivals, _LONG).take(self._epochs_of(self._every)).is_null()
-                    has = pc.or_(has, absent)
+                if None in self.table.arrivals(name):
+                    has = pc.or_(has, pc.invert(self.table.presence[name].take(self._epochs_of(self._every))))
                 every = pc.and_(every, has)
         return pc.or_(every, self._is_insert)
 

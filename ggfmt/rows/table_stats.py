@@ -150,9 +150,9 @@ class TableStats:
         if len(table.epochs) == 1:
             return
         numbers = table.epochs_of(narrow(batch["seq"], pa.Int64Array))
-        for number in range(len(table.epochs)):
-            place = pc.index(numbers, number).as_py()
-            if number not in self.epoch_starts and place >= 0:
+        for number in non_null_values(pc.unique(numbers)):
+            if number not in self.epoch_starts:
+                place = pc.index(numbers, number).as_py()
                 micros = batch["ts"].cast(pa.int64())[place].as_py()
                 self.epoch_starts[number] = batch["position"][place].as_py(), micros
 
@@ -195,7 +195,7 @@ def _incomplete(batch: pa.RecordBatch, table: RowTable) -> tuple[int, Span] | No
     ops, epochs = batch["op"], table.epochs_of(narrow(batch["seq"], pa.Int64Array))
     lacking = []
     for i, name in enumerate(table.columns):
-        exists = pa.array([arrival is not None for arrival in table.arrivals(name)]).take(epochs)
+        exists = table.presence[name].take(epochs)
         before, after = (narrow(batch[f"{image}{i}"], pa.BooleanArray) for image in ("hb", "ha"))
         no_before = pc.and_not(pc.is_in(ops, value_set=pa.array([UPDATE, DELETE], pa.int8())), before)
         no_after = pc.and_not(pc.is_in(ops, value_set=pa.array([UPDATE, INSERT], pa.int8())), after)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from fnmatch import fnmatchcase
+from functools import cached_property
 
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import narrow, repeated
 from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Span, UsageError, suggestion
 from ggfmt.frames.batches import FILE_BITS
@@ -101,21 +104,40 @@ class RowTable:
     def is_old(self, name: str, epoch: int) -> bool:
         return self.arrivals(name)[epoch] == self.epochs[0].start
 
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [epoch.start for epoch in self.epochs[1:]]
+
     def epochs_of(self, seqs: pa.Int64Array) -> pa.Int64Array:
-        found: pa.Int64Array = pa.repeat(pa.scalar(0, pa.int64()), len(seqs))
-        for epoch in self.epochs[1:]:
-            found = pc.add(found, pc.cast(pc.greater_equal(seqs, epoch.start), pa.int64()))
+        """Return the numbers of the epochs of operations. Those of a batch are of a few epochs in most cases."""
+        ends = pc.min_max(seqs)
+        first, last = (bisect_right(self._starts, ends[end].as_py() or 0) for end in ("min", "max"))
+        starts = self._starts[first:last]
+        if not starts:
+            return narrow(repeated(pa.scalar(first, pa.int64()), len(seqs)), pa.Int64Array)
+        order = pc.array_sort_indices(pa.concat_arrays([pa.array(starts, pa.int64()), seqs]))  # a stable sort
+        begun = pc.cumulative_sum(pc.cast(pc.less(order, len(starts)), pa.int64()))
+        return pc.add(begun.take(pc.array_sort_indices(order)).slice(len(starts)), first)
+
+    @cached_property
+    def _arrivals(self) -> dict[str, list[int | None]]:
+        found: dict[str, list[int | None]] = {name: [] for name in self.columns}
+        last: dict[str, int] = {}
+        for epoch in self.epochs:
+            last = {name: last.get(name, epoch.start) for name in epoch.columns}
+            for name, arrivals in found.items():
+                arrivals.append(last.get(name))
         return found
 
     def arrivals(self, name: str) -> list[int | None]:
         """Return for each epoch the `seq` since which the table has a column, None where it lacks the column. A column
         that was dropped and added again is a new one."""
-        found: list[int | None] = []
-        last: int | None = None
-        for epoch in self.epochs:
-            last = (epoch.start if last is None else last) if name in epoch.columns else None
-            found.append(last)
-        return found
+        return self._arrivals[name]
+
+    @cached_property
+    def presence(self) -> dict[str, pa.BooleanArray]:
+        """By column whether the table has it in each epoch."""
+        return {name: pa.array([at is not None for at in every]) for name, every in self._arrivals.items()}
 
 
 def tables_of(
@@ -168,11 +190,9 @@ def _table(
     assert last is not None
     found_in = () if first is None or name in job.catalog.trusted else first.columns
     numbers = {column.name for column in found_in if column.type == FOUND_NUMBER}
-    later = {column.name: column for column in merge_tables(definitions[1:] or definitions).columns}
-    columns = (
-        later[column.name] if column.name in numbers & later.keys() else column
-        for column in merge_tables(definitions).columns
-    )
+    merged = merge_tables(definitions).columns
+    later = {column.name: column for column in (merge_tables(definitions[1:]).columns if definitions[1:] else merged)}
+    columns = (later[column.name] if column.name in numbers & later.keys() else column for column in merged)
     table = TableDef(name, tuple(columns)).with_keys(last.key_names)
     asked: dict[str, pa.DataType] = {}
     for pattern, type in types:

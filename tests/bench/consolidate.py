@@ -9,6 +9,8 @@ Spark; both and DuckDB read the same files of GoldenGate's JSON. Time is that of
 orders      the order table of the other benchmarks, with whole images
 small       1,000 of its operations, beside `ggfmt run`, which writes them as messages
 merge-100, merge-100k  so many updates merged into the rows of an earlier run, by its checkpoint
+tables      tables with two rows each, beside `ggfmt run`
+changes     a table whose columns change with every second operation
 shift       300,000 keys that one statement adds 1 to, and 5,000 moves to free keys
 whole       full images, of which DuckDB takes the last one of a key (`arg_max`)
 partial     updates show some columns, each of which is in DuckDB the last that was set since the key was inserted
@@ -42,6 +44,8 @@ SHAPES = {  # the sides of each, and the number of operations (of merges, of row
     "small": (("ggfmt", "run"), 1_000),
     "merge-100": (("ggfmt",), 1_000_000),
     "merge-100k": (("ggfmt",), 1_000_000),
+    "tables": (("ggfmt", "run"), 2_000),
+    "changes": (("ggfmt",), 600),
     "shift": (("ggfmt", "cluster"), 905_000),
     "whole": (("ggfmt", "cluster", "duckdb"), 1_000_000),
     "partial": (("ggfmt", "cluster", "duckdb"), 1_000_000),

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
+from functools import partial
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 import pytest
-from runs import JSON_LINES, content, operation, run_ggfmt, write_lines
+from runs import JSON_LINES, content, count_calls, operation, run_ggfmt, write_lines
 
 from ggfmt.formats.records import batching
 from ggfmt.location import Location
@@ -35,26 +33,11 @@ def small_files(directory: Path, count: int, format: str = "json") -> Path:
     return directory
 
 
-def calls(source: Path, output: Path) -> int:
-    """How many functions of Python a run calls, or goes on with."""
-    number = 0
-
-    def count(frame: FrameType, event: str, argument: Any) -> None:
-        nonlocal number
-        number += event == "call"
-
-    sys.setprofile(count)
-    try:
-        run_ggfmt([source], output, *JSON_LINES)
-    finally:
-        sys.setprofile(None)
-    return number
-
-
 @pytest.mark.parametrize("format", FORMATS)
 def test_the_work_for_a_file_does_not_grow_with_their_number(tmp_path: Path, format: str) -> None:
     sources = [small_files(tmp_path / f"in-{count}", count, format) for count in (10, 800, 1600)]
-    _, some, twice = (calls(source, tmp_path / f"out-{source.name}") for source in sources)
+    runs = (partial(run_ggfmt, [source], tmp_path / f"out-{source.name}", *JSON_LINES) for source in sources)
+    _, some, twice = map(count_calls, runs)
     assert twice < 2.2 * some
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from ggfmt.config.handlers import read_configuration
@@ -42,6 +44,22 @@ def operation(number: int, table: str = "GG.TCUSTORD", kind: str = "I", **column
     if kind in "IU":
         message["after"] = image
     return message
+
+
+def count_calls(run: Callable[[], object]) -> int:
+    """How many functions of Python and of libraries a run calls, or goes on with, in this thread."""
+    number = 0
+
+    def count(frame: FrameType, event: str, argument: Any) -> None:
+        nonlocal number
+        number += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+    return number
 
 
 def metadata(table: str = "GG.TCUSTORD", **types: str) -> dict[str, Any]:

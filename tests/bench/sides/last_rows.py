@@ -36,6 +36,7 @@ class Layout:
     amounts: tuple[str, ...]
 
 
+SMALL_SHAPES = ("tables", "changes")
 ORDERS = Layout("GG.TCUSTORD", ORDER_KEY, ORDER_TEXTS, ORDER_NUMBERS, ORDER_AMOUNTS)
 VALUED = Layout("S.T", "ID", TEXTS, ("ID", *NUMBERS), AMOUNTS)
 
@@ -48,6 +49,9 @@ def make(given: dict[str, Any]) -> None:
     """Every key is inserted; then come updates, and now and then a delete with an insert right after it."""
     if given["shape"] in ORDER_SHAPES:
         make_orders(given)
+        return
+    if given["shape"] in SMALL_SHAPES:
+        make_small(given)
         return
     os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
@@ -103,12 +107,29 @@ def make(given: dict[str, Any]) -> None:
     spark.stop()
 
 
+def make_small(given: dict[str, Any]) -> None:
+    """Write two inserts for each table, or for each definition of a table, of which every second has a column more."""
+    changes = given["shape"] == "changes"
+    Path(given["data"]).mkdir()
+    with (Path(given["data"]) / "a.json").open("w") as file:
+        for number in range(given["operations"]):
+            part, row = divmod(number, 2)
+            table, more = ("S.T", part % 2) if changes else (f"S.T{part:05}", 0)
+            image = {"ID": f"{number}", "NAME": f"name {number}"} | ({"MORE": f"{row}"} if more else {})
+            if changes and not row:
+                columns = {name: {"type": "string", "null": True, "key": name == "ID"} for name in image}
+                definition = {"op_type": "OBJECT_METADATA", "qual_table": table, "columns": columns}
+                file.write(json.dumps(definition) + "\n")
+            record = {"table": table, "op_type": "I", "op_ts": "2026-01-01 00:00:00", "pos": f"{number:020}"}
+            file.write(json.dumps({**record, "after": image}) + "\n")
+
+
 # The sides
 
 
 def in_ggfmt(given: dict[str, Any], master: str = "none") -> None:
     layout, options = layout_of(given), dict[str, Any]()
-    if layout is VALUED:
+    if layout is VALUED and given["shape"] not in SMALL_SHAPES:
         types = dict.fromkeys((f"S.T.{name}" for name in layout.numbers), "bigint")
         options["types"] = types | dict.fromkeys((f"S.T.{name}" for name in layout.amounts), "decimal(12,2)")
     if master != "none":
@@ -122,7 +143,8 @@ def in_ggfmt(given: dict[str, Any], master: str = "none") -> None:
         import ggfmt
 
         ggfmt.consolidate(given["data"], given["target"], key=layout.key, master=master, **options)
-    print_sums(f"{given['target']}/{layout.table}", layout)
+    if given["shape"] not in SMALL_SHAPES:
+        print_sums(f"{given['target']}/{layout.table}", layout)
 
 
 def print_sums(directory: str, layout: Layout) -> None:
