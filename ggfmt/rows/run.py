@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -85,6 +86,7 @@ __all__ = ["ConsolidationSettings", "execute"]
 STAGED_BYTES_PER_BYTE = 4  # of a file of rows
 MAX_GROWTH = 4  # times the buckets of a table, before all of it is written into more buckets
 MAX_SHARED_BUCKETS = 8  # whose tasks share batches in memory; each of them looks at all keys
+MAX_SHARED_BYTES, MAX_SHARED_CALLS = 4 << 20, 500  # of staged data and of tables that one task works on
 _FINDING = "finding rows"  # a phase of its own
 
 log = logging.getLogger("ggfmt")
@@ -316,11 +318,29 @@ class _Call:
     item: Any
 
 
-def _call(plans: Mapping[int, TablePlan], call: _Call, attempt: int) -> UnitResult:
-    try:
-        return call.task(plans[call.table], call.item, attempt)
-    except (Abend, UsageError) as error:  # as a result, since Spark would show a failed task
-        return UnitResult(error=error.with_traceback(None))
+def _run_calls(plans: Mapping[int, TablePlan], calls: Sequence[_Call], attempt: int) -> list[UnitResult]:
+    results = []
+    for call in calls:
+        try:
+            results.append(call.task(plans[call.table], call.item, attempt))
+        except (Abend, UsageError) as error:  # as a result, since Spark would show a failed task
+            results.append(UnitResult(error=error.with_traceback(None)))
+    return results
+
+
+def _in_tasks(calls: Iterable[_Call]) -> Iterator[list[_Call]]:
+    """Yield the calls of each task, in order: many that have little to do, as the start of a task costs more."""
+    waiting: list[_Call] = []
+    left = 0
+    for call in calls:
+        size = call.item.size
+        if waiting and (size > left or len(waiting) == MAX_SHARED_CALLS):
+            yield waiting
+            waiting = []
+        left = (left if waiting else MAX_SHARED_BYTES) - size
+        waiting.append(call)
+    if waiting:
+        yield waiting
 
 
 class _TableWork:
@@ -517,7 +537,7 @@ def _take_step(
     # A plan may be large, so that each task gets it once, and not with each of its items.
     # What a step leaves free is in other pieces than the next one needs.
     pa.default_memory_pool().release_unused()
-    done = runner.run(partial(_call, plans), calls)
+    done = chain.from_iterable(runner.run(partial(_run_calls, plans), list(_in_tasks(calls))))
     for (one, _, item), result in zip(items, done, strict=True):
         if one.result.aside is None and result.error is not None:
             one.refuse(result.error)

@@ -46,6 +46,7 @@ from ggfmt.rows.readers import read_rows
 from ggfmt.rows.results import REASON, End, FreeKeys, RowCounts, Selection, TableQuery, UnitAnswer
 from ggfmt.rows.staging import (
     EVERY,
+    MAX_UNIT_BYTES,
     BucketFiles,
     MemoryBudget,
     StagedPart,
@@ -193,6 +194,7 @@ def _as_type(column: pa.Array[Any], type: pa.DataType, name: str, table: RowTabl
 class BaseTask:
     file: BaseFile
     buckets: int
+    size = MAX_UNIT_BYTES
 
 
 def stage_base(plan: TablePlan, task: BaseTask, attempt: int) -> UnitResult:
@@ -231,6 +233,12 @@ class Bucket:
     def pieces(self) -> int:
         """Into how many pieces one task cuts the bucket."""
         return piece_count(sum(part.size for part in (*self.parts, *self.base_parts)))
+
+    @property
+    def size(self) -> int:
+        """The bytes that the task has in memory, at most."""
+        parts = (*self.parts, *self.base_parts, *self.results)
+        return MAX_UNIT_BYTES if self.base_files else sum(part.size for part in parts)
 
 
 def _rows_of(plan: TablePlan, file: BaseFile) -> Iterator[pa.RecordBatch]:
@@ -276,6 +284,10 @@ class KeyGroup:
     number: int
     parts: list[StagedPart]
     buckets: int
+
+    @property
+    def size(self) -> int:
+        return sum(part.size for part in self.parts)
 
 
 def answer_group(plan: TablePlan, group: KeyGroup, attempt: int) -> UnitResult:
