@@ -25,20 +25,21 @@ MAX_PARTITION_CHARACTERS = 200  # readers take an empty text for NULL, and stati
 class FileLayout:
     """The files of the rows of a table, one for each bucket of keys and each partition."""
 
-    directory: Location  # for the files of this run alone; tasks reach it
+    directory: Location  # for files of this run alone; tasks reach it
     suffix: str  # the format, a key of `ROW_FORMATS`
     stored: pa.Schema | None = None  # the columns of files where they differ from those of rows
     constants: Mapping[str, Any] = field(default_factory=dict)  # the values of columns that rows lack; others are NULL
     sort_by: Sequence[str] = ()  # the columns that order the rows of a file; those that a table lacks do not count
     partition_by: Sequence[str] = ()  # columns that have one value in each file
     deletes: bool = False  # rows of present files can be marked as deleted
+    start: str = ""  # of the names of files, if tables share the directory
 
     def write(
         self, bucket: int, buckets: int, attempt: int, table: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
     ) -> list[WrittenFile]:
         """Write the rows of a bucket. Raises: as `write_rows`. Raises: UsageError GG554 for a value of no partition."""
         stored = schema if self.stored is None else self.stored
-        stem = f"{bucket:05d}-of-{buckets:05d}-{attempt}"
+        stem = f"{self.start}{bucket:05d}-of-{buckets:05d}-{attempt}"
         names = (*self.partition_by, *self.sort_by)
         keys: list[tuple[str, Literal["ascending", "descending"]]] = [
             (name, "ascending") for name in names if name in schema.names

@@ -58,7 +58,9 @@ class FileTarget(RowTarget):
         return found
 
     def layout(self, query: TableQuery, number: int) -> FileLayout:
-        return FileLayout(self.staging.child("rows", f"{number:05d}"), self.suffix, sort_by=self.options.sort_by)
+        # To delete a directory for each of many tables may take longer than to find their rows.
+        rows = self.staging.child("rows")
+        return FileLayout(rows, self.suffix, sort_by=self.options.sort_by, start=f"{number:05d}-")
 
     def publish(self, results: Results, describe: Describe, others: Sequence[CommitPart]) -> dict[str, Any]:
         parts = {} if self.previous is None else self.previous.last_parts()
