@@ -187,8 +187,8 @@ def test_a_signal_when_the_command_has_ended_changes_nothing(source: Path) -> No
 
 
 COMMANDS = {
-    "preview": ("ggfmt.cli.message_commands:run_preview", ["preview", "in", "--to", "json"]),
-    "schema": ("ggfmt.cli.message_commands:make_schemas", ["schema", "in", "-c", "h.properties"]),
+    "preview": ("ggfmt.cli.inspection_commands:run_preview", ["preview", "in", "--to", "json"]),
+    "schema": ("ggfmt.cli.inspection_commands:make_schemas", ["schema", "in", "-c", "h.properties"]),
     "compare": ("ggfmt.cli.data_commands:run_comparison", ["compare", "in", "in"]),
     "validate-config": ("ggfmt.config.lint.reading:check_file", ["validate-config", "h.properties"]),
     "stream": (

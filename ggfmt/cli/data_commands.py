@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from ggfmt.cli.output import interrupt_before_commit
+from ggfmt.cli.output import interrupt_before_commit, progress_bar
 from ggfmt.commands import declaration
 from ggfmt.commands.application import ApplyRequest, run_application
 from ggfmt.commands.arguments import Properties, pairs
@@ -33,7 +33,6 @@ def consolidate(request: ConsolidateRequest, progress: Annotated[bool | None, de
 
     ggfmt writes unresolved rows to `out/_unresolved`.
     """
-    from ggfmt.render.progress import progress_bar
     from ggfmt.spark.target import detect_spark
 
     there = detect_spark()
@@ -55,7 +54,6 @@ def apply(request: ApplyRequest, progress: Annotated[bool | None, declaration.PR
 
     A run is one transaction. The database remembers which files were read, so that each is applied once.
     """
-    from ggfmt.render.progress import progress_bar
     from ggfmt.render.terminal import write_text
 
     with progress_bar(progress) as progress_callback, interrupt_before_commit():

@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -21,7 +21,10 @@ from ggfmt import logs, signals
 from ggfmt.cli.completion import PROGRAM
 from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.render.terminal import AsciiOutput
+from ggfmt.render.terminal import AsciiOutput, is_interactive
+
+if TYPE_CHECKING:
+    from ggfmt.reading.progress import ProgressCallback
 
 # typer has no public name for the class of all errors in a call.
 _Mistake: Any = [base for base in typer.BadParameter.__mro__ if hasattr(base, "format_message")][-1]
@@ -90,6 +93,28 @@ def interrupt_before_commit() -> Iterator[None]:
         yield
     except KeyboardInterrupt as error:
         raise KeyboardInterrupt(str(error) or f"{signals.interruption()}; nothing was committed") from None
+
+
+@contextmanager
+def progress_bar(shown: bool | None, messages_on_terminal: bool = False) -> Iterator[ProgressCallback | None]:
+    """Yield the callback that shows the progress of a run; None if nothing is shown.
+
+    On a terminal it is a line on standard error, elsewhere and on a CI server lines in the log, on request. `shown`
+    None: only on a terminal that gets no messages.
+    """
+    on_terminal = is_interactive(sys.stderr) and not logs.is_json()
+    if shown is None:
+        shown = on_terminal and not messages_on_terminal and logging.getLogger("ggfmt").isEnabledFor(logging.WARNING)
+    if not shown:
+        yield None
+        return
+    from ggfmt.render.progress import LogProgress, StatusLine
+
+    if on_terminal:
+        with StatusLine(sys.stderr) as line:
+            yield line.show
+    else:
+        yield LogProgress().show
 
 
 # Standard output that fails in one way, whether it is closed, full, or without a reader.

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ggfmt.commands.arguments import Properties, pairs
-from ggfmt.config.settings_file import FILE_NAME, OF_LINTER, OF_RUNS, parse_toml
 from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, list_names, suggestion
 from ggfmt.lazy import lazy_regex
@@ -137,12 +136,15 @@ class Default:
 def default_master(environment: Mapping[str, str] = os.environ) -> Default | None:
     """Return the master of GGFMT_MASTER, or of a `ggfmt.toml`, here or of the user. Raises: UsageError GG525 for a bad
     one."""
+    from ggfmt.config.settings_file import FILE_NAME
+
     named = environment.get(MASTER_VARIABLE)
     if named:
         return Default(named, MASTER_VARIABLE)
-    for path in (Path(FILE_NAME), _user_file(environment)):
-        if path is None:
+    for directory in (Path(), _user_directory(environment)):
+        if directory is None:
             continue
+        path = directory / FILE_NAME
         try:
             text = path.read_text("utf-8")
         except FileNotFoundError:
@@ -155,15 +157,17 @@ def default_master(environment: Mapping[str, str] = os.environ) -> Default | Non
     return None
 
 
-def _user_file(environment: Mapping[str, str]) -> Path | None:
+def _user_directory(environment: Mapping[str, str]) -> Path | None:
     home = environment.get("XDG_CONFIG_HOME")
     try:
-        return (Path(home) if home else Path.home() / ".config") / "ggfmt" / FILE_NAME
+        return (Path(home) if home else Path.home() / ".config") / "ggfmt"
     except RuntimeError:
         return None
 
 
 def _parse_defaults(path: Path, text: str) -> dict[str, str]:
+    from ggfmt.config.settings_file import OF_LINTER, OF_RUNS, parse_toml
+
     every = parse_toml(text, str(path), "GG525")
     found: dict[str, str] = {key: value for key, value in every.items() if key not in OF_LINTER}
     for key, value in found.items():

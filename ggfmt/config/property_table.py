@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerOptions, KafkaOptions, RunOptions, Work
 from ggfmt.dataclasses import dataclass, replace
 from ggfmt.formats import FORMATS, WRITTEN, formats_of_handlers
-from ggfmt.formats.goldengate.container_files import OrcOptions, ParquetOptions
 from ggfmt.formats.goldengate.metacolumns import Template
 from ggfmt.lazy import LazyMapping
 from ggfmt.options.releases import FIRST_RELEASE, release_numbers
@@ -106,7 +105,7 @@ class EventHandlerType(Owner):
     @property
     def options(self) -> type[Options] | None:
         """How a converted file is written."""
-        return _CONVERTED.get(self.name)
+        return _converted(_CONVERTED[self.name]) if self.name in _CONVERTED else None
 
     @property
     def required(self) -> Sequence[OptionSpec]:
@@ -151,8 +150,15 @@ _VALUES: dict[str, ValueType[Any]] = {
 }
 _VALUES |= {"": Unknown(), "Int 0 to 38": Int(0, 38), "Int from 1": Int(1)}
 _NEEDS = {"required": Need.REQUIRED, "expected": Need.USUAL}
-_CONVERTED: dict[str, type[Options]] = {"parquet": ParquetOptions, "orc": OrcOptions}
-_GROUPS = {f"+{options.__name__}": options.specs() for options in _CONVERTED.values()}
+_CONVERTED = {"parquet": "ParquetOptions", "orc": "OrcOptions"}
+
+
+def _converted(options: str) -> type[Options]:
+    from ggfmt.formats.goldengate import container_files
+
+    found: type[Options] = getattr(container_files, options)
+    return found
+
 
 _Lines = list[tuple[str, str]]  # each with the indented lines below it, as one text
 
@@ -187,7 +193,8 @@ def _listed(head: str, declared: PropertySet = NO_PROPERTIES, since: str = FIRST
     """
     for line, effect in _SECTIONS.get(head, [])[1:]:
         if line[0] == "+":
-            yield from _GROUPS[line] if line in _GROUPS else _listed(line, declared, since)
+            group = line[1:]
+            yield from _converted(group).specs() if group in _CONVERTED.values() else _listed(line, declared, since)
             continue
         name, values, text, source = map(str.strip, f"{line}|||".split("|")[:4])
         found = declared.find(name)

@@ -86,11 +86,11 @@ def variables(config: HandlerConfig, run_options: RunOptions) -> tuple[Mapping[s
 
 
 def mask_refusals(config: HandlerConfig) -> Iterator[Diagnostic]:
-    from ggfmt.java.date_format import date_mask
-
     reads_by_mask = not FORMATS[config.format].handler_type  # Kafka Connect's converter has time stamps of one form
     if not reads_by_mask or not getattr(config.options, "enable_timestamp_logical_type", False):
         return
+    from ggfmt.java.date_format import date_mask
+
     try:
         date_mask(config.timestamp_mask)
     except InvalidValueError as error:

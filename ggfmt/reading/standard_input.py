@@ -21,7 +21,6 @@ from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.kafka import is_kafka
 from ggfmt.location import Location
 from ggfmt.reading.files import BUFFER_BYTES, Compression, InputFile, stat_file, unreadable
-from ggfmt.scratch import Scratch, remove_abandoned
 
 ARGUMENT = "-"  # a file of this name is `./-`
 SHOWN = "<stdin>"
@@ -65,6 +64,8 @@ class Spool:
     def path(self, shown: str, name: str) -> Path:
         """Return the path of a new file."""
         if self._directory is None:
+            from ggfmt.scratch import Scratch, remove_abandoned
+
             remove_abandoned(self.staging)
             try:
                 with signals.deferred():  # until `held` deletes it

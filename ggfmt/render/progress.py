@@ -7,12 +7,12 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from typing import TextIO
 
-from ggfmt.reading.progress import ProgressCallback, ProgressSnapshot
-from ggfmt.render.terminal import columns_of, encodable, is_interactive
+from ggfmt.reading.progress import ProgressSnapshot
+from ggfmt.render.terminal import columns_of, encodable
 
 _TICK_SECONDS = 0.2
 _LOG_SECONDS = 30.0  # between two lines about one phase
@@ -26,27 +26,6 @@ _CLEAR = "\r\x1b[K\x1b[C\x1b[J\r"
 _DRAWN = "\x1b[?7l{}\x1b[?7h\r"
 
 log = logging.getLogger("ggfmt")
-
-
-@contextmanager
-def progress_bar(shown: bool | None, messages_on_terminal: bool = False) -> Iterator[ProgressCallback | None]:
-    """Yield the callback that shows the progress of a run; None if nothing is shown.
-
-    On a terminal it is a line on standard error, elsewhere and on a CI server lines in the log, on request. `shown`
-    None: only on a terminal that gets no messages.
-    """
-    from ggfmt.logs import is_json
-
-    on_terminal = is_interactive(sys.stderr) and not is_json()
-    if shown is None:
-        shown = on_terminal and not messages_on_terminal and log.isEnabledFor(logging.WARNING)
-    if not shown:
-        yield None
-    elif on_terminal:
-        with StatusLine(sys.stderr) as line:
-            yield line.show
-    else:
-        yield LogProgress().show
 
 
 class StatusLine:

@@ -25,6 +25,7 @@ from runs import JSON_LINES, operation, write_lines
 from strategies import examples
 
 from ggfmt import cli
+from ggfmt.cli.output import progress_bar
 from ggfmt.config.handlers import read_configuration
 from ggfmt.reading.progress import (
     PHASES,
@@ -38,7 +39,7 @@ from ggfmt.reading.progress import (
     ends_of_tasks,
 )
 from ggfmt.reading.runner import InProcess
-from ggfmt.render.progress import facts, progress_bar, status_line
+from ggfmt.render.progress import facts, status_line
 from ggfmt.sinks.messages.run import RunSettings, execute
 
 _TOKEN = re.compile(r"\x1b\[([0-9?]*)([A-Za-z])|(.)", re.DOTALL)
@@ -287,7 +288,7 @@ def test_lines_and_the_bar_are_not_glued_together() -> None:
 import logging, sys, threading, time
 from ggfmt import logs
 from ggfmt.reading.progress import ProgressSnapshot
-from ggfmt.render.progress import progress_bar
+from ggfmt.cli.output import progress_bar
 logs.set_up("info", "text")
 log = logging.getLogger("ggfmt")
 with progress_bar(None) as tell:
@@ -313,7 +314,7 @@ RESIZED = """
 import logging, os, sys, time
 from ggfmt import logs
 from ggfmt.reading.progress import ProgressSnapshot
-from ggfmt.render.progress import progress_bar
+from ggfmt.cli.output import progress_bar
 logs.set_up("info", "text")
 with progress_bar(None) as show:
     for columns in map(int, sys.argv[1:]):

@@ -19,6 +19,7 @@ from types import ModuleType
 MODULES = (
     "engine",
     "cli.data_commands",
+    "cli.inspection_commands",
     "cli.message_commands",
     "cli.reference",
     "cli.validate",

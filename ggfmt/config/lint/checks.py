@@ -239,11 +239,11 @@ _MASK = lazy_regex(r"\$\{\s*currentTimestamp\s*\[([^]\[]*)\]", re.IGNORECASE)
 
 def check_masks(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
     """Yield GG142 for date masks of Java that say something else than they seem to."""
-    from ggfmt.java.date_format import meant_mask
-
     for entry in entries:
         masks = [match[1] for match in _MASK.finditer(entry.value)]
         for mask in [trim(entry.value)] if entry.key.lower() == "gg.format.timestamp" else masks:
+            from ggfmt.java.date_format import meant_mask
+
             meant = meant_mask(mask)
             if meant != mask:
                 message = f"the date mask `{visible(mask)}` has letters that mean something else in Java"

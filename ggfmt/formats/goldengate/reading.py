@@ -22,7 +22,6 @@ from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Statement, none_if_null
 from ggfmt.formats.records.problems import RecordError, decoded
 from ggfmt.formats.records.scanner import SourceBatch, is_plain
-from ggfmt.formats.records.statements import Effect, Name, effects_of, statement, unquoted
 from ggfmt.java.text import visible
 from ggfmt.model.change import Image, ImageColumn, OpType
 from ggfmt.model.table import Catalog, Column, SqlType, TableDef, join_name
@@ -228,6 +227,7 @@ def table_def(name: str, columns: object, here: Span) -> TableDef | Diagnostic:
 
 def ddl_statement(text: object, op_ts: str | None, position: str | None) -> Statement:
     """Return the statement of a DDL record. Its text may name tables without their schema."""
+    from ggfmt.formats.records.statements import Effect, Name, effects_of, statement, unquoted
 
     def resolve(effect: Effect, name: Name) -> str | None:
         return join_name(*map(unquoted, name)) if len(name) > 1 else None

@@ -12,15 +12,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import Context
 from ggfmt.formats.goldengate import metacolumns
 from ggfmt.java.text import InvalidValueError
-from ggfmt.model.sql import HIVE, Sql, UnquotableError, joined, sql
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.options.releases import RELEASES
+
+if TYPE_CHECKING:
+    from ggfmt.model.sql import Sql  # few runs make statements for Hive
 
 METADATA_PROPERTY = "ggfmt.metaColumnsTemplate"
 PREFIXES_PROPERTY = "ggfmt.flattened"  # prefixes of column names in the two images of a JSON message
@@ -121,6 +123,8 @@ def hive_table_name(table: TableDef) -> str:
 
 def hive_type(column: Column) -> Sql:
     """Return the type that reads a column's text without loss; decimals of unknown scale are strings."""
+    from ggfmt.model.sql import sql
+
     if column.type.kind is Kind.DECIMAL and column.type.scale is not None and 0 <= column.type.scale <= 38:
         return sql("DECIMAL(38,{})", column.type.scale)
     return sql(_HIVE_TYPES.get(column.type.kind, "STRING"))
@@ -149,6 +153,8 @@ def text_table(
 ) -> Sql | Diagnostic:
     """Return the statement for a table over delimited text; a Diagnostic if Hive cannot read the format. `header`: the
     first line of each file has names. Spark ignores `NULL DEFINED AS`, so a table property has the text for NULL."""
+    from ggfmt.model.sql import HIVE, sql
+
     if len(field) != 1 or ord(field) > 0x7F:
         return _hive_problem(
             table, "Hive separates fields with one ASCII character", "set `fieldDelimiter` to one ASCII character"
@@ -167,6 +173,8 @@ def text_table(
 def create_table(
     table: TableDef, columns: Sequence[tuple[str, Sql]], storage: Sql, location: str, properties: dict[str, str]
 ) -> Sql | Diagnostic:
+    from ggfmt.model.sql import HIVE, UnquotableError, joined, sql
+
     try:
         listed = joined(",\n", [sql("  {} {}", HIVE.identifier(name), kind) for name, kind in columns])
     except UnquotableError as error:

@@ -34,14 +34,13 @@ from ggfmt.sinks.messages.pipeline import HandlerOutput, Job, StageOutput
 if TYPE_CHECKING:
     from ggfmt.commit.store import HashingStream
 
-BELOW, MAP = "below", "map"  # where the files of stores are: below the output directory, or in the stores
 _SHARES_PER_CORE = 3
 _NO_MOMENT = datetime(1970, 1, 1)  # the bucket of a store has no time
 _BLOCK_BYTES = 4 << 20
 
 
-def with_stages(output: HandlerOutput, config: HandlerConfig, group: str, where: str) -> HandlerOutput:
-    """Add the files of event handlers. Raises: ConfigurationError GG515 under `MAP` for an incomplete store."""
+def with_stages(output: HandlerOutput, config: HandlerConfig, group: str, in_stores: bool) -> HandlerOutput:
+    """Add the files of event handlers. Raises: ConfigurationError GG515 with `in_stores` for an incomplete store."""
     events = config.executed_handlers
     action = config.handler.finalize_action
     final = OutputLayout(
@@ -54,7 +53,7 @@ def with_stages(output: HandlerOutput, config: HandlerConfig, group: str, where:
     stages = []
     for number, event in enumerate(events):
         is_last = number == len(events) - 1
-        root = _store(event, config, group) if where == MAP and event.work is Work.COPY else output.root
+        root = _store(event, config, group) if in_stores and event.work is Work.COPY else output.root
         layout = OutputLayout("", event.path, event.file, config.handler.partitioner, group)
         stages.append(StageOutput(event, root, layout, is_last or not event.deletes))
     keeps = action != DELETE or not events

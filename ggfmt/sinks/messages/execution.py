@@ -16,7 +16,6 @@ from ggfmt.options.value_types import Replacements
 from ggfmt.reading.files import InputFile
 from ggfmt.reading.progress import JOINING, READING, ProgressTracker
 from ggfmt.reading.recognition import explained, reader_of
-from ggfmt.reading.rejects import in_input_order
 from ggfmt.reading.runner import Runner, warn_of_missing_kernels
 from ggfmt.reading.splits import Split, SplitReader
 from ggfmt.reading.tasks import StagedFile, TaskStopped, in_task, take_counts
@@ -148,8 +147,6 @@ def collect_results(
 ) -> RunResults:
     """Sum up tasks that have succeeded. `joiner` joins small files, unless it is None. Raises: Abend for a wrong
     count."""
-    from ggfmt.sinks.messages.events import run_chains
-
     met = [seen for outcome in outcomes for seen in outcome.seen]
     _check_table_names([seen.source for seen in sorted(met, key=lambda seen: seen.place)], job.replacements)
     warn_of_missing_kernels([outcome.kernels for outcome in outcomes])
@@ -161,7 +158,11 @@ def collect_results(
     written = [written for outcome in outcomes for written in outcome.written.values()]
     files = [file for item in written for file in item.files]
     if joiner is not None:
-        files = run_chains(_join(files, job.targets, joiner, tracker), job, joiner, tracker)
+        files = _join(files, job.targets, joiner, tracker)
+        if any(target.has_chain for target in job.targets):
+            from ggfmt.sinks.messages.events import run_chains
+
+            files = run_chains(files, job, joiner, tracker)
     for file in files:
         totals.handlers[file.handler].files += joiner is not None
         totals.handlers[file.handler].size += file.size
@@ -180,7 +181,11 @@ def _rejects(job: Job, outcomes: Sequence[MessageOutcome], inputs: Sequence[Inpu
     names = [file.shown for file in inputs]
     for target in job.targets:
         files = [file for outcome in outcomes for file in outcome.written[target.handler].rejects]
-        yield from in_input_order(files, job.staging[target.root], target.handler, names) if job.routed else files
+        if files and job.routed:
+            from ggfmt.reading.rejects import in_input_order
+
+            files = in_input_order(files, job.staging[target.root], target.handler, names)
+        yield from files
 
 
 def _join(

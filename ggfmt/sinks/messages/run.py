@@ -24,7 +24,6 @@ from ggfmt.reading.progress import COMMITTING, JOINING, ProgressCallback, added
 from ggfmt.reading.runner import Runner
 from ggfmt.reading.splits import Split
 from ggfmt.sinks.messages import report
-from ggfmt.sinks.messages.events import describe
 from ggfmt.sinks.messages.execution import RunResults, collect_results, task_of
 from ggfmt.sinks.messages.pipeline import HandlerOutput, Job
 from ggfmt.sinks.messages.publish import publish
@@ -136,8 +135,11 @@ class MessageSink(Sink[Job, MessageOutcome, RunResult]):
                 log.info("handler %s: the native encoding of this machine is %s", config.name, encoding)
             if log.isEnabledFor(logging.DEBUG):
                 log.debug("%s", report.configuration_summary(target, self.streamed))
-            for line in describe(target, config):
-                log.info("handler %s: %s", config.name, visible(line))
+            if config.events:
+                from ggfmt.sinks.messages.events import describe
+
+                for line in describe(target, config):
+                    log.info("handler %s: %s", config.name, visible(line))
         for line in settings.replacements.summary():
             log.info("%s", line)
 

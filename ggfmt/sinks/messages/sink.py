@@ -6,7 +6,8 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NoReturn, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import pyarrow as pa
 
@@ -24,7 +25,6 @@ from ggfmt.formats.api.writing import Framing, LossNote
 from ggfmt.model.change import OP_TYPES, ChangeBatch
 from ggfmt.model.table import TableDef
 from ggfmt.reading.progress import FORMATTING, WRITING, Stopwatch
-from ggfmt.reading.rejects import RejectFiles
 from ggfmt.reading.tasks import PlacedPreamble, RecordCounts, StagedFile, TaskOutcome, TaskStopped, unique_name
 from ggfmt.sinks.messages.layout import (
     MAX_PARTITIONS,
@@ -34,6 +34,9 @@ from ggfmt.sinks.messages.layout import (
     too_many_partitions,
 )
 from ggfmt.sinks.messages.pipeline import FormattedBatch, HandlerOutput, Job, Pipeline, Preamble
+
+if TYPE_CHECKING:
+    from ggfmt.reading.rejects import RejectFiles
 
 FLUSH_BYTES = 1 << 20
 MAX_BUFFERED_BYTES = 32 << 20  # of all series of a task for one handler
@@ -319,12 +322,17 @@ class HandlerWriter(ABC):
         self._watch = watch
         self._directory = Store(job.staging[target.root].child(f"{ordinal:06d}-{attempt}-{target.handler}"))
         self._directory.make_directory("")
-        self.rejects = RejectFiles(self._directory, target.handler, ordinal)
         self._result = HandlerTaskOutput()
 
     @property
     def projection(self) -> Projection:
         return self._settings.projection
+
+    @cached_property
+    def rejects(self) -> RejectFiles:
+        from ggfmt.reading.rejects import RejectFiles
+
+        return RejectFiles(self._directory, self.target.handler, self._split)
 
     def write(self, batch: ChangeBatch) -> Iterator[tuple[int, Diagnostic]]:
         """Format and write a batch. Yield the rows of operations that have no message, with the reason."""
@@ -374,8 +382,9 @@ class HandlerWriter(ABC):
         result.lost_characters = self._lost_characters
         result.notes = self._pipeline.notes
         result.left_out = self._pipeline.left_out
-        result.rejects = self.rejects.close()
-        result.rejected.update(self.rejects.by_code)
+        if "rejects" in vars(self):  # a record was rejected
+            result.rejects = self.rejects.close()
+            result.rejected.update(self.rejects.by_code)
         self._watch.lap(WRITING)
         return result
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ggfmt.commit.commit import opened, write_error
 from ggfmt.commit.journal import is_below
 from ggfmt.commit.names import METADATA_DIRECTORY
-from ggfmt.config.handler_options import HandlerConfig, RunOptions, absolute_paths
+from ggfmt.config.handler_options import MOVE, RENAME, HandlerConfig, RunOptions, absolute_paths
 from ggfmt.config.lint.releases import ReleaseFinding
 from ggfmt.config.refusals import layout_refusals
 from ggfmt.dataclasses import dataclass, field
@@ -17,7 +17,6 @@ from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, 
 from ggfmt.engine import RunRequest
 from ggfmt.location import reason, remedy, write_problem
 from ggfmt.options.value_types import Replacements
-from ggfmt.sinks.messages.events import BELOW, with_stages
 from ggfmt.sinks.messages.layout import OutputLayout
 from ggfmt.sinks.messages.pipeline import HandlerOutput, HandlerSettings
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("ggfmt")
 
 STREAM = "-"  # an output; a directory of this name is `./-`
+BELOW, MAP = "below", "map"  # where the files of stores are: below the output directory, or in the stores
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,12 @@ def make_targets(settings: RunSettings) -> list[HandlerOutput]:
         own = HandlerSettings.of(config, settings.run_options)
         layout = chosen_layout(config, settings.run_options)
         output = HandlerOutput(own, root, handler.max_file_size, layout, handler.schema_file_path)
-        targets.append(with_stages(output, config, settings.run_options.group_name or "", settings.event_handlers))
+        if config.executed_handlers or any(action in handler.finalize_action for action in (MOVE, RENAME)):
+            from ggfmt.sinks.messages.events import with_stages
+
+            group = settings.run_options.group_name or ""
+            output = with_stages(output, config, group, settings.event_handlers == MAP)
+        targets.append(output)
     if problems:
         raise ConfigurationError.of(*problems)
     return targets
