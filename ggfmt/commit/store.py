@@ -169,10 +169,7 @@ class Store:
         draft = _draft(source, target) if into.renames else target
         into.make_directory(parent(target))
         copied = 0
-        with (
-            self.open(source) as old,
-            into.fs.open_output_stream(into.inner(draft), compression=None) as new,
-        ):
+        with self.open(source) as old, into.fs.open_output_stream(into.inner(draft), compression=None) as new:
             while block := old.read(BLOCK_BYTES):
                 new.write(block)
                 copied += len(block)

@@ -413,9 +413,7 @@ def _parse_header(source: DefinitionFile) -> list[TableDef]:
         source.problem(f"`{unclear}` in the first line is not the name of a column", line=1, column=1)
         return []
     table = source.table(
-        os.path.basename(source.path).removesuffix(".csv"),
-        [Column(name) for name in without_metadata(names)],
-        1,
+        os.path.basename(source.path).removesuffix(".csv"), [Column(name) for name in without_metadata(names)], 1
     )
     return [table] if table else []
 

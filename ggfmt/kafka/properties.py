@@ -95,10 +95,7 @@ _REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "partitioner.ignore.keys": (("false",), "remove it: ggfmt chooses partitions by keys"),
     "sasl.login.callback.handler.class": (
-        (
-            f"{_OF_OAUTH}OAuthBearerLoginCallbackHandler",
-            f"{_OF_OAUTH}secured.OAuthBearerLoginCallbackHandler",
-        ),
+        (f"{_OF_OAUTH}OAuthBearerLoginCallbackHandler", f"{_OF_OAUTH}secured.OAuthBearerLoginCallbackHandler"),
         _NO_JAVA,
     ),
     "ssl.truststore.type": (("PEM",), _PEM),

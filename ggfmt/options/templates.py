@@ -631,9 +631,7 @@ class HexBytes(ValueType[str]):
 OF_TRANSACTIONS = ("position", "opTimestamp", "emptyString", "groupName", "currentTimestamp", "null")
 
 # Keywords that have no value, or that GoldenGate's manuals do not describe well enough.
-_UNKNOWN_VALUES = UNKNOWN_VALUES | {
-    "opType": "may be a letter or a word: what GoldenGate writes is not known",
-}
+_UNKNOWN_VALUES = UNKNOWN_VALUES | {"opType": "may be a letter or a word: what GoldenGate writes is not known"}
 _NULL = OfOperation("null")
 
 

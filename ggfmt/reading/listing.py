@@ -313,10 +313,7 @@ class _SkippedInputs:
 
 
 def list_inputs(
-    inputs: Sequence[str],
-    allow_empty: bool = False,
-    spooled: SpooledInputs | None = None,
-    growing: bool = False,
+    inputs: Sequence[str], allow_empty: bool = False, spooled: SpooledInputs | None = None, growing: bool = False
 ) -> list[InputFile]:
     """Return the files that the inputs name, in order: the files of a directory in name order, the matches of a glob.
 

@@ -464,13 +464,7 @@ def _spec_facts(spec: OptionSpec) -> Iterator[_Fact]:
         yield "source", (f"{_CERTAINTY[spec.source[:1]]}{spec.source[2:]}",)
 
 
-_CERTAINTY = {
-    "S": "",
-    "E": "seen in ",
-    "L": "the code of ",
-    "I": "inferred: ",
-    "M": "not confirmed: ",
-}
+_CERTAINTY = {"S": "", "E": "seen in ", "L": "the code of ", "I": "inferred: ", "M": "not confirmed: "}
 
 
 def _release_facts() -> Iterator[_Fact]:

@@ -18,15 +18,7 @@ from msgspec import UNSET, Raw
 from ggfmt.formats.json.repeated import repeated_error
 from ggfmt.formats.json.values import scalar_or_none, text_or_none
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.dialect import (
-    ABSENT,
-    Change,
-    Dialect,
-    Meaning,
-    RecordSchema,
-    none_if_null,
-    stamp_text,
-)
+from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, RecordSchema, none_if_null, stamp_text
 from ggfmt.formats.records.images import Images
 from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error, no_op
 from ggfmt.formats.records.scanned import NO_ORIGINS

@@ -136,12 +136,7 @@ class DialectDiscovery(DialectScanning, Discovery):
             self.scanner.forget(_described(name))
 
     def _take_in(
-        self,
-        chunk: Chunk,
-        index: int,
-        item: Item,
-        undescribed: dict[str, list[Any]],
-        start: int | None = None,
+        self, chunk: Chunk, index: int, item: Item, undescribed: dict[str, list[Any]], start: int | None = None
     ) -> None:
         """Process an item of the record at `index` of a chunk; collect images of undescribed tables by name."""
         if isinstance(item, Statement):

@@ -36,32 +36,14 @@ from ggfmt.formats.records.images import Columns, Convert, JsonImage, TextImage
 from ggfmt.formats.records.problems import avro_json, contradictions, name_problem, unexplained_object
 from ggfmt.formats.records.roles import BOOLEAN, INTEGER, NULL, NUMBER, STRING, TRANSACTION, Grammar, names_of
 from ggfmt.formats.records.routing import DialectRouter
-from ggfmt.formats.records.rows import (
-    JsonRows,
-    Rows,
-    TextRows,
-    avro_unions,
-    converted,
-    json_values,
-    may_have_objects,
-)
-from ggfmt.formats.records.scanner import (
-    JsonScanner,
-    OddRecord,
-    SourceBatch,
-    absent_columns,
-    key_updates,
-)
+from ggfmt.formats.records.rows import JsonRows, Rows, TextRows, avro_unions, converted, json_values, may_have_objects
+from ggfmt.formats.records.scanner import JsonScanner, OddRecord, SourceBatch, absent_columns, key_updates
 from ggfmt.java.text import visible
 from ggfmt.model.change import ChangeBatch, ImageColumn, OpType
 from ggfmt.model.table import Catalog, Column, Kind, TableDef
 
 # The kinds of JSON values by kind of column, for the kinds that discovery infers from images.
-_TAKES = {
-    Kind.STRING: NULL | STRING,
-    Kind.DECIMAL: NULL | INTEGER | NUMBER,
-    Kind.BOOLEAN: NULL | BOOLEAN,
-}
+_TAKES = {Kind.STRING: NULL | STRING, Kind.DECIMAL: NULL | INTEGER | NUMBER, Kind.BOOLEAN: NULL | BOOLEAN}
 _OF_ODD_SHAPES = ("GG204", "GG304", "GG305", "GG308")  # problems that a record of another encoding may have
 _TWICE = "with a column twice in an image; ggfmt uses the last value"
 

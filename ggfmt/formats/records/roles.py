@@ -321,10 +321,7 @@ NO_RECORDS = Grammar((), {})  # every record is odd, until the first operation d
 
 
 def make_grammar(
-    record: type[msgspec.Struct],
-    conditions: Collection[str] = (),
-    notes: Notes = (),
-    inherited: bool = True,
+    record: type[msgspec.Struct], conditions: Collection[str] = (), notes: Notes = (), inherited: bool = True
 ) -> Grammar:
     """Return the grammar of records that a class declares; if not `inherited`, use only the class's own fields."""
     held = frozenset(conditions)
@@ -418,11 +415,7 @@ def _places(
 
 
 def _members(
-    record: type[msgspec.Struct] | None,
-    conditions: frozenset[str],
-    notes: Notes,
-    place: Place,
-    inherited: bool = True,
+    record: type[msgspec.Struct] | None, conditions: frozenset[str], notes: Notes, place: Place, inherited: bool = True
 ) -> Iterator[Member]:
     for field in () if record is None else _fields(record, inherited):
         role = field.role(conditions)
@@ -434,13 +427,7 @@ def _members(
 
 
 def _member(
-    name: str,
-    role: Role,
-    field: _Field | None,
-    takes: int,
-    conditions: frozenset[str],
-    notes: Notes,
-    place: Place = (),
+    name: str, role: Role, field: _Field | None, takes: int, conditions: frozenset[str], notes: Notes, place: Place = ()
 ) -> Member:
     argument = role.argument
     token = None if field is None else field.token(conditions)

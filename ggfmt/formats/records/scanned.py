@@ -59,11 +59,7 @@ class Scanned(Decoding):
         return None if notes is None else self.make_grammar(self.record, conditions, notes)
 
     def make_grammar(
-        self,
-        record: type[msgspec.Struct],
-        conditions: tuple[str, ...],
-        notes: roles.Notes,
-        inherited: bool = True,
+        self, record: type[msgspec.Struct], conditions: tuple[str, ...], notes: roles.Notes, inherited: bool = True
     ) -> roles.Grammar:
         """Return `roles.make_grammar` from a cache. That ids of transactions are requested is a condition too."""
         if self.with_transactions:

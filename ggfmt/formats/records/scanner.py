@@ -264,11 +264,7 @@ class JsonScanner(Scanner):
         self._room = MAX_IDENTITIES
 
     def bind(
-        self,
-        identity: bytes,
-        definition: TableDef,
-        takes: Sequence[int] | None = None,
-        states: bytes | None = None,
+        self, identity: bytes, definition: TableDef, takes: Sequence[int] | None = None, states: bytes | None = None
     ) -> bool:
         """Take records of an identity as operations of a table; this replaces earlier identities of the table.
 

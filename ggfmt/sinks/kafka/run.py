@@ -29,15 +29,7 @@ from ggfmt.java.text import visible
 from ggfmt.kafka import SCHEME
 from ggfmt.kafka.cluster import topic_ids, topic_settings
 from ggfmt.kafka.consume import ends
-from ggfmt.kafka.jobs import (
-    OWN_TOPICS,
-    STATE,
-    STATE_TOPIC,
-    Fenced,
-    Transactions,
-    make_state_topic,
-    make_topics,
-)
+from ggfmt.kafka.jobs import OWN_TOPICS, STATE, STATE_TOPIC, Fenced, Transactions, make_state_topic, make_topics
 from ggfmt.kafka.request import KafkaRequest
 from ggfmt.lazy import lazy_regex
 from ggfmt.location import Location, StoreAddress

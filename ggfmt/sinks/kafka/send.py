@@ -21,14 +21,7 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.kafka.client import ClientSettings
 from ggfmt.kafka.cluster import topic_ids
 from ggfmt.kafka.consume import Cluster, Mark
-from ggfmt.kafka.jobs import (
-    ATOMIC_SECONDS,
-    TRANSACTION_SECONDS,
-    Fenced,
-    Message,
-    Transactions,
-    read_records,
-)
+from ggfmt.kafka.jobs import ATOMIC_SECONDS, TRANSACTION_SECONDS, Fenced, Message, Transactions, read_records
 from ggfmt.sinks.kafka.staging import Descriptions, StagedMessages
 from ggfmt.sinks.kafka.state import JobState, decode_record
 
