@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from lsprotocol import types
 from missing_packages import hide_package
 from pygls.workspace import TextDocument
+from started_ggfmt import started_ggfmt
 
 from ggfmt.cli.lsp import actions, completions, diagnostics, hover
 
@@ -196,6 +198,13 @@ def test_without_pygls_the_command_says_how_to_install_it(
     assert capsys.readouterr().err == "`ggfmt lsp` needs the package `pygls`: run `pip install 'ggfmt[lsp]'`\n"
 
 
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A program `ggfmt` that begins at once."""
+    with started_ggfmt(tmp_path_factory.mktemp("program")) as directory:
+        yield directory / "ggfmt"
+
+
 def framed(body: bytes) -> bytes:
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
@@ -216,8 +225,8 @@ def framed(body: bytes) -> bytes:
         (b"", ""),
     ],
 )
-def test_a_malformed_message_has_no_traceback(sent: bytes, words: str) -> None:
-    done = subprocess.run([sys.executable, "-m", "ggfmt", "lsp"], input=sent, capture_output=True, timeout=60)
+def test_a_malformed_message_has_no_traceback(sent: bytes, words: str, started: Path) -> None:
+    done = subprocess.run([started, "lsp"], input=sent, capture_output=True, timeout=60)
     shown = (done.stderr + done.stdout).decode("utf-8", "replace")
     assert "Traceback" not in shown
     assert words in shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
@@ -22,6 +22,9 @@ from ggfmt.frames.batches import record_batches
 from ggfmt.frames.plan import ReadPlan
 from ggfmt.frames.shapes import GENERIC, definitions_in, schema_of_user, to_spark
 from ggfmt.model.table import TableDef
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 OUTPUT = ("gg.handlerlist=j", *JSON_LINES, "gg.handler.j.format.includePrimaryKeys=true")
 WITH_SCHEMAS = (*OUTPUT[:2], *OUTPUT[-1:])
@@ -114,7 +117,7 @@ def test_the_schema_of_spark_has_the_definitions(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
-def test_frames_of_spark_keep_definitions_while_images_are_the_same(spark: Any, tmp_path: Path) -> None:
+def test_frames_of_spark_keep_definitions_while_images_are_the_same(spark: SparkSession, tmp_path: Path) -> None:
     from pyspark.sql import functions
 
     frame = ggfmt.read(spark, inserts(tmp_path))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from frame_rows import AT, generic_rows, typed_rows
-from frame_session import frame_session
 from round_trips import STORY, TABLES, Operation, handler, write_as, write_story
 from runs import JSON_LINES, run_ggfmt, snapshot
 
@@ -25,12 +24,9 @@ pytestmark = pytest.mark.spark
 JSON = ("gg.handlerlist=j", *JSON_LINES)
 
 
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    """Each task is tried twice."""
-    with frame_session("local[2,2]") as session:
-        frames.register(session)
-        yield session
+@pytest.fixture(scope="module", autouse=True)
+def registered(spark: SparkSession) -> None:
+    frames.register(spark)
 
 
 def save(frame: DataFrame, out: Path, lines: Sequence[str] = JSON, save_mode: str = "append", **options: str) -> None:

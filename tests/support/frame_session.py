@@ -25,9 +25,9 @@ _CONF = (("spark.sql.shuffle.partitions", "2"), ("spark.sql.session.timeZone", "
 
 
 @contextmanager
-def frame_session(master: str = "local[2]") -> Iterator[SparkSession]:
-    """A session of another program, with a time zone that code is not likely to assume."""
-    with SparkRunner(SparkSettings(master, _CONF)):
+def frame_session() -> Iterator[SparkSession]:
+    """A session of another program, with a time zone that code is not likely to assume. Each task is tried twice."""
+    with SparkRunner(SparkSettings("local[2,2]", _CONF)):
         from py4j import java_gateway
         from pyspark.sql import SparkSession
 

@@ -20,6 +20,7 @@ MODULES = (
     "engine",
     "cli.data_commands",
     "cli.inspection_commands",
+    "cli.lsp",
     "cli.message_commands",
     "cli.reference",
     "cli.validate",

@@ -704,11 +704,14 @@ def test_what_only_other_types_have_is_told_with_their_names(type: HandlerType) 
         if type.find(name) is None and name not in kept | of_formats and name != "avroCodec"
     ]
     assert foreign
-    for name in dict.fromkeys(foreign):
-        every = lint(of_type(type.name, f"{name}=x").encode(), "f")
-        found = [item for item in every if item.code not in (*WITHOUT_MESSAGES, "GG142")]
-        assert [finding.code for finding in found] == ["GG110" if type.complete else "GG125"], name
-        assert all(f"`{owner}`" in str(found[0]) for owner in types_having(name))
+    names = list(dict.fromkeys(foreign))
+    every = lint(of_type(type.name, *(f"{name}=x" for name in names)).encode(), "f")
+    found = [item for item in every if item.code not in (*WITHOUT_MESSAGES, "GG142")]
+    assert {finding.code for finding in found} == {"GG110" if type.complete else "GG125"}
+    assert len(found) == len(names)
+    for name, finding in zip(names, sorted(found, key=lambda finding: finding.span.line or 0), strict=True):
+        assert name in str(finding)
+        assert all(f"`{owner}`" in str(finding) for owner in types_having(name)), name
 
 
 @pytest.mark.parametrize("type", HANDLER_TYPES.values(), ids=lambda type: type.name)
