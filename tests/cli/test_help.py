@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import sys
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -33,49 +34,48 @@ BARE = {"formats", "docs", "doctor", "lsp", "samples"}  # commands that need not
 FILES = ("inputs", "files", "config", "definitions", "input_config", "output", "handler_files", "paths")
 
 
+@cache
 def help_of(*arguments: str) -> list[str]:
     result = CliRunner().invoke(app, [*arguments, "--help"], env={"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"})
     assert result.exit_code == 0
     return [line.strip() for line in result.output.splitlines() if line.strip()]
 
 
-def first_block(lines: list[str]) -> list[str]:
-    """The lines after the usage that are calls."""
+def calls_of(name: str) -> list[str]:
+    """The lines after the usage that are calls. Tests ask for them: what is made at the import, each process makes."""
     block = []
-    for line in lines[1:]:
+    for line in help_of(*filter(None, [name]))[1:]:
         if not line.startswith("ggfmt "):
             break
         block.append(line)
     return block
 
 
-CALLS = {name: first_block(help_of(*([name] if name else []))) for name in ("", *COMMANDS)}
-
-
 def test_there_are_the_commands_of_the_design() -> None:
     assert set(COMMANDS) >= {"run", "schema", "formats", "options", "explain", "init", "docs", "doctor"}
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", ["", *COMMANDS])
 def test_a_help_starts_with_calls_and_goes_on_with_a_sentence(name: str) -> None:
-    lines = help_of(*([name] if name else []))
+    lines = help_of(*filter(None, [name]))
     assert lines[0].startswith("Usage: ")
-    assert CALLS[name]
-    sentence = lines[1 + len(CALLS[name])]
+    assert calls_of(name)
+    sentence = lines[1 + len(calls_of(name))]
     assert re.match(r"[A-Z][^`]+", sentence)
     boxes = [number for number, line in enumerate(lines) if line.startswith(("╭", "+-"))]
-    assert boxes[0] > 1 + len(CALLS[name])
+    assert boxes[0] > 1 + len(calls_of(name))
 
 
-@pytest.mark.parametrize("call", [call for calls in CALLS.values() for call in calls])
-def test_a_call_can_be_made_with_what_an_installed_ggfmt_has(call: str) -> None:
-    _, name, *arguments = shlex.split(call.partition(" | ")[0])
-    context = COMMANDS[name].make_context(name, arguments)
-    for parameter in FILES:
-        given = context.params.get(parameter)
-        for path in given if isinstance(given, (list, tuple)) else [given]:
-            assert path is None or str(path) in GENERIC, path
-    assert len(call) <= 96, "it is broken over lines"
+@pytest.mark.parametrize("shown", ["", *COMMANDS])
+def test_a_call_can_be_made_with_what_an_installed_ggfmt_has(shown: str) -> None:
+    for call in calls_of(shown):
+        _, name, *arguments = shlex.split(call.partition(" | ")[0])
+        context = COMMANDS[name].make_context(name, arguments)
+        for parameter in FILES:
+            given = context.params.get(parameter)
+            for path in given if isinstance(given, (list, tuple)) else [given]:
+                assert path is None or str(path) in GENERIC, path
+        assert len(call) <= 96, "it is broken over lines"
 
 
 def test_the_calls_of_a_help_can_be_made_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +85,7 @@ def test_the_calls_of_a_help_can_be_made_one_after_the_other(tmp_path: Path, mon
     for place in ("changes.json", "changes/part.json"):
         write_lines(tmp_path / place, [operation(number, "GG.ORDERS") for number in range(3)])
     for name in ("run", "preview", "schema", "validate-config", "samples"):
-        for call in CALLS[name]:
+        for call in calls_of(name):
             arguments = shlex.split(call.partition(" | ")[0].replace("/tmp/", f"{tmp_path}/tmp/"))[1:]
             if arguments[0] == "run":
                 shutil.rmtree("out", ignore_errors=True)
@@ -185,7 +185,7 @@ def test_the_list_of_commands_has_one_sentence_for_each(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in BARE])
 def test_a_command_without_anything_shows_its_help(name: str, columns: int) -> None:
     result = CliRunner().invoke(app, [name], env={"COLUMNS": str(columns)})
-    assert CALLS[name][0] in result.output
+    assert calls_of(name)[0] in result.output
 
 
 def test_a_command_is_registered_by_its_docstring() -> None:

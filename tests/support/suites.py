@@ -30,6 +30,7 @@ SUITES = {
 QUICK = "unit or contract"
 SLOW = frozenset((TESTS / "slow.txt").read_text(encoding="utf-8").splitlines()[1:])
 _STARTING = {"ThreadingHTTPServer", "launch_gateway", "multiprocessing", "pty", "socket", "subprocess"}
+_STARTING_TESTS: dict[Any, bool] = {}
 _STARTS = {"subprocess.Popen", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "socket.connect"}
 
 
@@ -39,8 +40,10 @@ def suite_of(item: pytest.Function) -> str:
             return marked
     if "spark" in item.fixturenames:
         return "spark"
-    fixtures = [found[-1].func for found in item._fixtureinfo.name2fixturedefs.values()]
-    if any(starts(function) for function in (item.obj, *fixtures)):
+    if item.function not in _STARTING_TESTS:  # once for all parameters
+        fixtures = [found[-1].func for found in item._fixtureinfo.name2fixturedefs.values()]
+        _STARTING_TESTS[item.function] = any(starts(function) for function in (item.obj, *fixtures))
+    if _STARTING_TESTS[item.function]:
         return "process"
     module = item.path.relative_to(TESTS).as_posix()
     if module in SLOW or f"{module}::{item.originalname}" in SLOW:
