@@ -275,7 +275,7 @@ def test_a_program_that_calls_ggfmt_keeps_its_handlers(source: Path, monkeypatch
     [
         "ggfmt.spark.jvm:_connection",
         "ggfmt.spark.jobs:wait",
-        "ggfmt.sinks.messages.run:collect_results:after",
+        pytest.param("ggfmt.sinks.messages.run:collect_results:after", marks=pytest.mark.long),
     ],
 )
 def test_spark_and_its_workers_are_gone_after_a_signal(place: str, name: str, source: Path) -> None:
@@ -304,7 +304,9 @@ def test_spark_and_its_workers_are_gone_after_a_signal(place: str, name: str, so
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("place", ["ggfmt.reading.scan:list_inputs", "ggfmt.spark.jobs:wait"])
+@pytest.mark.parametrize(
+    "place", ["ggfmt.reading.scan:list_inputs", pytest.param("ggfmt.spark.jobs:wait", marks=pytest.mark.long)]
+)
 def test_a_consolidation_ends_in_one_line(place: str, source: Path) -> None:
     code, told = interrupt(start(source, place, ["consolidate", "in", "-o", "rows", "--master", "local[2]"]), ["TERM"])
     assert (code, told) == (143, NAMED["TERM"] + NOTHING)

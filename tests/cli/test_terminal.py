@@ -16,9 +16,9 @@ from terminal import ESCAPE, on_terminal
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interruptible")]
 
 
-def command(source: Path, out: Path, *more: str) -> list[str]:
+def command(source: Path, out: Path, *more: str, master: str = "local[2]") -> list[str]:
     return [
-        *(sys.executable, "-m", "ggfmt", "run", str(source), "-o", str(out), "--master", "local[2]"),
+        *(sys.executable, "-m", "ggfmt", "run", str(source), "-o", str(out), "--master", master),
         *("--set", "gg.handler.d.format.encoding=UTF-8", "--set", "gg.handler.d.format.fieldDelimiter=|", *more),
     ]
 
@@ -34,9 +34,11 @@ def test_a_terminal_shows_progress_and_the_log(tmp_path: Path) -> None:
     assert "WARN" not in shown
 
 
-def test_a_pipe_shows_neither_progress_nor_colour(tmp_path: Path) -> None:
+@pytest.mark.parametrize("master", ["none", pytest.param("local[2]", marks=pytest.mark.long)])
+def test_a_pipe_shows_neither_progress_nor_colour(master: str, tmp_path: Path) -> None:
     source = write_lines(tmp_path / "in.json", [operation(0)])
-    done = subprocess.run(command(source, tmp_path / "out"), capture_output=True, text=True, check=True, cwd=tmp_path)
+    called = command(source, tmp_path / "out", master=master)
+    done = subprocess.run(called, capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout == ""
     assert ESCAPE not in done.stderr
     assert "converting" not in done.stderr
@@ -60,7 +62,7 @@ def test_diagnostics_have_colour_on_a_terminal_only(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_leaves_no_output_and_no_traceback(tmp_path: Path) -> None:
-    source = write_lines(tmp_path / "in.json", [operation(number) for number in range(200_000)])
+    source = write_lines(tmp_path / "in.json", [operation(number) for number in range(5_000)] * 40)
     process = subprocess.Popen(
         command(source, tmp_path / "out", "--split-size", "500k"), stderr=subprocess.PIPE, text=True, cwd=tmp_path
     )

@@ -33,7 +33,7 @@ def _asked() -> Iterator[Any]:
         for name, rule in RULES.items():
             if rule.applies(target) and (rule.of_place or not target.store):
                 marks = [pytest.mark.process] if target.server or rule.process else []
-                if rule.process and not target.kills:
+                if target.is_long or (rule.process and not target.kills):
                     marks = [pytest.mark.long]
                 yield pytest.param(target, name, id=f"{target.name}-{name}", marks=marks)
 

@@ -162,6 +162,7 @@ def by_command_line(source: Path, out: Path, *arguments: str, **variables: str) 
     return done
 
 
+@pytest.mark.long
 def test_a_local_cluster_writes_what_one_process_writes(source: Path, expected: dict[str, str], tmp_path: Path) -> None:
     assert by_command_line(source, tmp_path / "out", "--master", "local-cluster[1,2,1024]").returncode == 0
     assert data(tmp_path / "out") == expected

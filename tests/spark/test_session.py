@@ -489,7 +489,8 @@ MAY_READ = "+dac_read_search,+dac_override"  # in this checkout, which may be ro
 
 
 @pytest.mark.skipif(SETPRIV is None or os.getuid() != 0, reason="needs root and setpriv")
-def test_a_user_without_a_name_and_a_home() -> None:
+@pytest.mark.parametrize("master", ["none", pytest.param("local[1]", marks=pytest.mark.long)])
+def test_a_user_without_a_name_and_a_home(master: str) -> None:
     """As in containers, where a user may have any number."""
     with tempfile.TemporaryDirectory() as place:
         tmp_path = Path(place)
@@ -499,7 +500,7 @@ def test_a_user_without_a_name_and_a_home() -> None:
         command += [str(ROOT / "samples" / "tcustord.json"), "--to", "json", "-o", str(tmp_path / "out")]
         variables = {"PATH": os.environ["PATH"], "TMPDIR": str(tmp_path)}
         done = subprocess.run(
-            [*command, "--master", "local[1]"], env=variables, capture_output=True, text=True, timeout=120
+            [*command, "--master", master], env=variables, capture_output=True, text=True, timeout=120
         )
         assert done.returncode == 0, done.stderr
         assert (tmp_path / "out" / "_SUCCESS").stat().st_uid == 123456

@@ -46,6 +46,7 @@ class Target(ABC):
     made_again: ClassVar[str]
     point: ClassVar[str] = "ggfmt.commit.store:Store.move"
     kills: ClassVar[bool] = False
+    is_long: ClassVar[bool] = False  # its tests take long, and another target in the same place is beside it
     has_rows: ClassVar[bool] = True  # and not messages
     store: ClassVar[str] = ""  # the name of a store of objects that has the files
 

@@ -134,6 +134,7 @@ def in_stores(target: type[Target]) -> Iterator[type[Target]]:
     """Yield a target in each store; it keeps there what it keeps on a disk."""
     for name, store in STORES.items():
         own = {"name": f"{target.name}-{name}", "store": name, "server": store.server, "kills": False}
+        own["is_long"] = target.name == "json"  # Parquet is beside it
         yield type(f"{target.__name__}In{name.title()}", (target,), own)
 
 
