@@ -173,6 +173,30 @@ def test_a_column_that_replaced_a_dropped_one_has_none_of_its_values(tmp_path: P
     assert [dict(items) for items in outcome.rows] == [{"ID": "5", "A": None}]
 
 
+WITH_A, WITHOUT_A = metadata("S.T", ID="string", A="string"), metadata("S.T", ID="string")
+IMAGES = ({"ID": "1", "A": "o"}, {"ID": "1", "A": "n"}, {"ID": "1"})
+OLD, NEW, BARE = ({"table": "S.T", "op_type": "U", "after": image} for image in IMAGES)
+
+
+@pytest.mark.parametrize(
+    ("records", "values"),
+    [
+        ([WITHOUT_A, BARE, WITH_A, NEW], [None, "n"]),
+        ([WITH_A, OLD, WITHOUT_A, BARE], ["o", None]),
+        ([WITH_A, OLD, WITHOUT_A, BARE, WITH_A, BARE], ["o", None, None]),
+        ([WITH_A, OLD, WITHOUT_A, WITH_A, NEW], ["o", "n"]),
+    ],
+    ids=["added", "dropped", "added again", "added again and set"],
+)
+def test_a_value_is_of_the_column_that_is_there_then(tmp_path: Path, records: list[Any], values: list[Any]) -> None:
+    write_lines(tmp_path / "in.json", records)
+    for name, is_history in (("then", True), ("now", False)):
+        ggfmt.consolidate(tmp_path / "in.json", tmp_path / name, key="ID", master="none", history=is_history)
+        (outcome,) = read_outcomes(tmp_path / name).values()
+        found = [dict(items).get("A") for items in outcome.rows.elements()]
+        assert sorted(found, key=str) == sorted(values if is_history else values[-1:], key=str)
+
+
 @pytest.mark.parametrize("whole", [False, True])
 def test_a_key_that_an_earlier_run_freed_is_free(tmp_path: Path, whole: bool) -> None:
     """Rows leave keys 2 and 3 in the first round. In the second one, a row moves there and on in one transaction."""
