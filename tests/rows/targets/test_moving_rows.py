@@ -229,7 +229,7 @@ def test_a_truncate_of_a_table_whose_columns_nothing_shows_is_no_success(databas
     with pytest.raises(ggfmt.GgfmtError, match=r"table S.T: error.GG596.*do not show the columns.*`definitions`"):
         database.apply([change("T", 2, "S.T")])
     definition = database.directory / "definition.sql"
-    definition.write_text("create table S.T (ID int primary key, V varchar(9));", encoding="utf-8")
+    definition.write_text('create table "S"."T" ("ID" int primary key, "V" varchar(9));', encoding="utf-8")
     database.apply(definitions=definition)
     assert database.rows("select * from s.t") == []
 
