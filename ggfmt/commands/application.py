@@ -129,7 +129,7 @@ def run_application(request: ApplyRequest) -> AppliedStatements:
             table = _refusing_table(error)
             if request.on_table_error == "stop" or table is None or table in refused:
                 raise type(error).of(*(_placed(each, scratch, database.shown) for each in error.diagnostics)) from None
-            refused[table] = error  # an error ends a transaction: the run begins anew, without the table
+            refused[table] = error  # an error ends a transaction: the run starts again, without the table
         finally:
             database.close()
 

@@ -22,6 +22,7 @@ from ggfmt.rowfiles.writers import WrittenFile
 from ggfmt.rows.base import HIDDEN_MEMBER, BaseFile
 from ggfmt.rows.kept import KeptOperations, load_free_keys, load_kept
 from ggfmt.rows.numbers import NumberRange
+from ggfmt.rows.operations import staged_schema
 from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.query import CURRENT, DELETED, UNRESOLVED
 from ggfmt.rows.request import ConsolidationSettings
@@ -263,6 +264,7 @@ def summary_lines(document: dict[str, Any], whole: bool = False) -> Iterator[str
 @dataclass(frozen=True)
 class PreviousResult:
     document: Mapping[str, Any]
+    _kept: dict[Any, KeptOperations] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def last_parts(self) -> dict[str, int]:
         """Return by directory, with case folded, the number of its last file."""
@@ -319,9 +321,12 @@ class PreviousResult:
 
     def kept(self, table: RowTable, output: Location, before: int = 0) -> KeptOperations:
         """Return the operations that earlier runs have kept. `before`: as `load_kept`."""
-        paths = self.paths(table.name, "kept")
-        order = self.document["tables"][table.name]["order"] if paths else ""
-        return load_kept(list(map(output.child, paths)), table, Ordering.named(order), before)
+        place = table.name, before, staged_schema(table)
+        if place not in self._kept:
+            paths = self.paths(table.name, "kept")
+            order = self.document["tables"][table.name]["order"] if paths else ""
+            self._kept[place] = load_kept(list(map(output.child, paths)), table, Ordering.named(order), before)
+        return self._kept[place]
 
     def load_set_aside(self, table: RowTable, output: Location) -> KeptOperations:
         """Return the operations of a table that the last run has set aside, with truncates."""

@@ -161,6 +161,7 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
             in_process=isinstance(run.runner, InProcess),
             cuts=bool(bases) or buckets > MAX_SHARED_BUCKETS,
             bases={name: replace(base, types=stored_types(base.types, settings.to)) for name, base in bases.items()},
+            described=self.target.described,
             definitions=settings.definitions,
             quarantine=settings.quarantine,
             to=settings.to,

@@ -169,6 +169,8 @@ class RowSink:
     tables: dict[str, RowTable] = field(default_factory=dict)  # by name, as the last task has them
     # tables of a base snapshot by name or directory, with types as rows store them
     bases: Mapping[str, BaseTable] = field(default_factory=dict)
+    # what the target knows of a table of which the input shows no column
+    described: Callable[[str], BaseTable | None] = lambda name: None
     definitions: Collection[str] = ()  # the names of tables that the user has defined
     quarantine: bool = False  # set records aside that cannot be read
     to: str = "parquet"  # where rows go, which decides on types
@@ -187,7 +189,7 @@ class RowSink:
         in_data = [table.full_name for table in job.catalog.tables()]
         directories = {safe_name(name) for name in (*tables, *in_data)}
         for name in (*in_data, *(name for name in self.bases if name not in directories)):
-            base = None if name in tables else self._base_of(name)
+            base = None if name in tables else self._base_of(name) or self.described(name)
             if base is not None and job.selection.selects(name):
                 tables[name] = of_base(name, base.key, base.types)
         self.tables = {name: self._with_base(table) for name, table in sorted(tables.items())}

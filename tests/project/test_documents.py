@@ -310,6 +310,7 @@ def test_every_command_and_option_that_is_named_exists() -> None:
         "--goldengate",
         "--mariadb",
         "--targets",
+        "--schemas",
         "--no-deps",
         "--force-reinstall",
         "--deploy-mode",

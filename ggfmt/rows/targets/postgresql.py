@@ -80,6 +80,7 @@ class PostgreSQLTarget(RowTarget):
         assert options.database is not None
         self._database = database = options.database
         self._tables: dict[str, TargetTable] = {}
+        self._described: set[str] = set()  # tables of which the input shows no column
         self._touched: dict[str, int] = {}  # by table how many keys its operations have
         self.owner, self.shown = _Owner(), database.shown
         self.refused |= database.refused
@@ -96,6 +97,16 @@ class PostgreSQLTarget(RowTarget):
     def _known(self) -> Mapping[str, Any]:
         """The tables of earlier runs, as the manifest has them."""
         return {} if self.previous is None else self.previous.document["tables"]
+
+    def described(self, name: str) -> BaseTable | None:
+        catalog = PostgreSQLCatalog(self._database)
+        schema, table = self._place(name, catalog)
+        there = catalog.schemas.get(schema, {}).get(table)
+        if there is None:
+            return None
+        self._described.add(name)
+        # Columns besides the key may be those that only the database has.
+        return BaseTable(name, (), dict.fromkeys(there.key, TEXT), tuple(there.key))
 
     def prepare(self, names: Sequence[str], bases: Mapping[str, BaseTable]) -> dict[str, BaseTable]:
         found = super().prepare(names, bases)
@@ -391,14 +402,14 @@ class PostgreSQLTarget(RowTarget):
             return
         if change.moves:
             self._check_moves(table)
-            if not table.there.defers_key and database.value(table.occupied()):
-                column = table.parked_column()
-                if column is None:
-                    message = "rows exchange keys, and no column of the key can have another value meanwhile"
-                    help = "make the primary key DEFERRABLE in the database, or apply these changes by hand"
-                    raise table_error(table.source, message, help)
+            column, is_occupied = table.parked_column(), database.value(table.occupied())
+            if is_occupied and column is not None:
                 change.parking = Parking(column, database.value(table.highest(column)) or "0")
                 database.execute(table.park(change.parking), table.source)
+            elif is_occupied and not (table.there.defers_key and change.deletes_first):
+                message = "rows exchange keys, and no column of the key can have another value meanwhile"
+                help = "make the primary key DEFERRABLE in the database, or apply these changes by hand"
+                raise table_error(table.source, message, help)
             database.execute(table.move(change.parking), table.source)
         for index, column, own in table.unique_values():
             if column is None:
@@ -442,7 +453,9 @@ class PostgreSQLTarget(RowTarget):
         """Return the manifest with the tables of earlier runs, and the files that it has no more."""
         for result in results:
             name = result.table.name
-            if result.aside is None:
+            if name in self._described:
+                document["tables"].pop(name, None)  # names of the source may be others
+            elif result.aside is None:
                 before = self._known.get(name, {})
                 earlier = {*before.get("columns", ()), *before.get("dropped", ()), *result.table.columns}
                 entry, table = document["tables"][name], self._tables[name]

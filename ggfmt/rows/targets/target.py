@@ -103,6 +103,10 @@ class RowTarget(ABC):
             raise query_error(f"the rows in the output are `{to}`", f"use `--to {to}`")
         return read_base(self.output.root.address) if self.previous.document["tables"] else None
 
+    def described(self, name: str) -> BaseTable | None:
+        """Return what is known of a table of which neither the input nor the base shows a column."""
+        return None
+
     def prepare(self, names: Sequence[str], bases: Mapping[str, BaseTable]) -> dict[str, BaseTable]:
         """Return the tables that the run has to write, of those that it may, with the rows to start from."""
         return {name: bases.get(name) or BaseTable(name) for name in names}

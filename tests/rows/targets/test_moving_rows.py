@@ -201,6 +201,18 @@ def test_a_key_of_two_columns_follows_its_parent(database: Database) -> None:
     ]
 
 
+def test_a_row_takes_the_key_of_a_deleted_one_where_its_parent_moves(database: Database) -> None:
+    database.server.run(
+        "create table s.p (id int primary key); insert into s.p values (1), (2), (3);"
+        "create table s.c (p int references s.p on update cascade, n int, own int, primary key (p, n) deferrable);"
+        "insert into s.c values (1, 1, 11), (2, 2, 22)"
+    )
+    steps = [change("D", 1, "S.C", before={"P": 2, "N": 2}), moved(3, 3, 9, "S.P")]
+    steps.insert(1, change("U", 2, "S.C", before={"P": 1, "N": 1}, after={"P": 2, "N": 2}))
+    database.apply(steps, key="S.P=ID;S.C=P,N")
+    assert database.rows("select p, n, own from s.c") == [("2", "2", "11")]
+
+
 def test_a_key_that_cannot_wait_is_named(database: Database) -> None:
     database.server.run("create table s.t (id bool primary key, own int); insert into s.t values (true, 1), (false, 0)")
     swap = [moved(1, old, new) for old, new in (("true", "false"), ("false", "true"))]
@@ -223,15 +235,14 @@ def test_a_column_that_the_database_generates_is_named(database: Database) -> No
         ggfmt.apply(database.directory / "changes" / "other.json", database.server.url, key="ID")
 
 
-def test_a_truncate_of_a_table_whose_columns_nothing_shows_is_no_success(database: Database) -> None:
-    database.server.run("create table s.t (id int primary key, v text); insert into s.t values (1, 'a')")
-    database.apply([change("I", 1, "S.U", after={"ID": 1})])
-    with pytest.raises(ggfmt.GgfmtError, match=r"table S.T: error.GG596.*do not show the columns.*`definitions`"):
-        database.apply([change("T", 2, "S.T")])
-    definition = database.directory / "definition.sql"
-    definition.write_text('create table "S"."T" ("ID" int primary key, "V" varchar(9));', encoding="utf-8")
-    database.apply(definitions=definition)
+def test_a_truncate_of_a_table_whose_columns_nothing_shows(database: Database) -> None:
+    database.server.run("create table s.t (id int primary key, v text, own int default 5); insert into s.t values (1)")
+    database.apply([change("T", 2, "S.T")])
     assert database.rows("select * from s.t") == []
+    database.apply([change("I", 3, "S.T", after={"ID": 1, "V": "a"})])
+    assert database.rows("select * from s.t") == [("1", "a", "5")]
+    with pytest.raises(ggfmt.GgfmtError, match=r"table S.U: error.GG596.*do not show the columns.*`definitions`"):
+        database.apply([change("T", 4, "S.U")])
 
 
 def test_a_delete_and_an_insert_of_one_transaction_are_two_rows(database: Database) -> None:
