@@ -183,7 +183,20 @@ class ApplyConnection(PostgreSQL):
     def _described(self, error: Exception) -> tuple[str, str]:
         state = getattr(error, "sqlstate", None)  # the result of a query fails without one
         self.refuses_value = "ERROR: " in str(error) if state is None else state.startswith(_REFUSALS)
-        return super()._described(error)
+        message, help = super()._described(error)
+        if message.endswith("out of shared memory"):
+            help = (
+                "nothing was changed; raise `max_locks_per_transaction` of the server, or divide the tables of a run "
+            )
+            help += "by `--table` and `--stream`"
+        elif "lock timeout" in message:
+            help = "nothing was changed; run again when the lock is free, or give a longer `--lock-timeout`"
+        elif "violates foreign key constraint" in message:
+            help = (
+                "nothing was changed; if the rows are consistent after the run, make the constraint DEFERRABLE or give "
+            )
+            help += "`--as-replica`"
+        return message, help
 
     def _shown_reason(self, reason: str) -> str:
         """Leave out the values of rows."""
