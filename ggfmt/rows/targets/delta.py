@@ -104,6 +104,22 @@ class _DeltaTable(LakeTable):
             return 0  # the version is gone
         return table.transaction_version(_app_id(stream)) or 0
 
+    def has_same_rows(self, stream: str, round: int) -> bool:
+        if self.version is None or self.round(stream) != round:
+            return False
+        store = Store(self._root)
+        for version in range(self.version, -1, -1):
+            text = store.read(f"_delta_log/{version:020d}.json")
+            if text is None:
+                return False  # the log is cut off
+            actions = [json.loads(line) for line in text.splitlines() if line]
+            if any(action.get("txn", {}).get("appId") == _app_id(stream) for action in actions):
+                return True
+            files = [action[what] for action in actions for what in ("add", "remove") if what in action]
+            if any(file.get("dataChange", True) for file in files):
+                return False
+        return False
+
     @property
     def marks_deleted(self) -> bool:
         # A commit is a file that must not replace another one, which stores of objects do not offer to ggfmt.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
@@ -150,16 +150,32 @@ class _IcebergTable(LakeTable):
         return 0 if self._table is None else int(self._table.properties.get(f"{_STREAM}{stream}", 0))
 
     def held_round(self, stream: str) -> int:
+        for summary in self._summaries():
+            if summary is None:
+                return self.round(stream)  # its snapshot has expired
+            if summary.get("ggfmt.stream") == stream:
+                return int(summary["ggfmt.round"])
+        return 0
+
+    def has_same_rows(self, stream: str, round: int) -> bool:
+        for summary in self._summaries():
+            if summary is not None and summary.get("ggfmt.stream") == stream:
+                return summary["ggfmt.round"] == str(round)
+            if summary is None or summary["operation"] != Operation.REPLACE.value:
+                return False
+        return False
+
+    def _summaries(self) -> Iterator[Mapping[str, str] | None]:
+        """Yield the summaries of the snapshots, from the present one on; None in place of those that have expired."""
         table = self._table
         snapshot = None if table is None else table.current_snapshot()
         while table is not None and snapshot is not None:
-            facts = {} if snapshot.summary is None else snapshot.summary.additional_properties
-            if facts.get("ggfmt.stream") == stream:
-                return int(facts["ggfmt.round"])
+            summary = snapshot.summary
+            yield {} if summary is None else {**summary.additional_properties, "operation": summary.operation.value}
             if snapshot.parent_snapshot_id is None:
-                return 0
+                return
             snapshot = table.snapshot_by_id(snapshot.parent_snapshot_id)
-        return self.round(stream)  # its snapshot has expired
+        yield None
 
     def check_readable(self) -> None:
         super().check_readable()

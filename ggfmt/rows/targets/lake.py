@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as parquet
 
 from ggfmt import signals
 from ggfmt.commit.commit import CommitPart, write_error, write_errors_stop
@@ -158,11 +159,16 @@ class LakeTarget(RowTarget):
         columns = {*entry.get("columns", ()), *entry.get("marks", ()), *entry.get("dropped", ())}
         if self._is_as_left(table, columns) and bool(entry) == (table.version is not None):
             return base if base is None or self.previous is None else self._with_present_files(table, base, entry)
+        same = columns == set(table.columns) and self._has_same_rows(table, entry)
+        if same:
+            log.info("%s: another program has moved the rows to other files", visible(table.name))
         what = "was changed by another program" if entry else "does not belong to this output"
         if table.version is None:
             what = "is missing"
-        self._check_accepted(table, entry, what)
-        log.warning("%s: continuing with version %s, which another program wrote", visible(table.name), table.version)
+        if not same:
+            self._check_accepted(table, entry, what)
+            version = table.version
+            log.warning("%s: continuing with version %s, which another program wrote", visible(table.name), version)
         if self.previous is None or self._appends:
             self._take_over(table)
             return base
@@ -171,10 +177,32 @@ class LakeTarget(RowTarget):
             message = f"the table {what}, and its columns differ from the columns that this output knows"
             help = "give the table the columns of the manifest again, or consolidate into another output"
             raise UsageError("GG553", message, Span(table=table.name), help)
-        self._take_over(table)
-        types = {column: table.columns[column] for column in base.types}
-        files = (BaseFile(file, self.suffix, deleted=table.deleted.get(file, "")) for file in table.files)
-        return replace(base, files=tuple(files), types=types, bucket_count=0)
+        types = base.types if same else {column: table.columns[column] for column in base.types}
+        # Other programs mix the rows of buckets: a single one has them all.
+        bucket = 0 if same and base.bucket_count == 1 and not self._drops(entry) else None
+        self._take_over(table, bucket)
+        files = (BaseFile(file, self.suffix, bucket, table.deleted.get(file, "")) for file in table.files)
+        return replace(base, files=tuple(files), types=types, bucket_count=int(bucket == 0))
+
+    def _drops(self, entry: Mapping[str, Any]) -> bool:
+        return self.options.drop_columns and bool(entry.get("dropped"))
+
+    def _has_same_rows(self, table: LakeTable, entry: Mapping[str, Any]) -> bool:
+        """Return whether the rows are those that the last run has left: other programs say so, and they are as many."""
+        if "round" not in entry or not table.has_same_rows(self._round[0], entry["round"]) or not table.knows_deleted:
+            return False
+        files = [entry for entry in self._before["files"] if entry["table"] == table.name and is_of_rows(entry)]
+        known = {location_of(self.output.store, file["path"]).canonical for file in files}
+        for file in table.files:
+            if file.canonical in known:
+                continue
+            try:
+                with file.open_file() as stream:
+                    table.files[file] = parquet.read_metadata(stream).num_rows
+            except (FileNotFoundError, pa.ArrowInvalid):
+                return False
+        present = sum(table.files.values()) - sum(table.deleted_counts().values())
+        return present == sum(int(file["rows"]) for file in files)
 
     def _is_as_left(self, table: LakeTable, columns: set[str]) -> bool:
         """Return whether a table has the files, the deleted rows and the columns that the manifest lists."""
@@ -193,8 +221,7 @@ class LakeTarget(RowTarget):
         """Return a base with the files of the table, which knows the keys of its store. The manifest does not."""
         known = {file.location.canonical: file for file in base.files}
         files = tuple(replace(known[location.canonical], location=location) for location in table.files)
-        drops = self.options.drop_columns and entry.get("dropped")
-        return replace(base, files=files, bucket_count=0 if drops else base.bucket_count)
+        return replace(base, files=files, bucket_count=0 if self._drops(entry) else base.bucket_count)
 
     def _check_accepted(self, table: LakeTable, entry: Mapping[str, Any], what: str) -> None:
         """Raises: UsageError GG553 for a changed table, unless the run may and can go on with it."""
@@ -219,14 +246,15 @@ class LakeTarget(RowTarget):
             help = f"restore the table as it was after run {known}, or consolidate into another output"
             raise UsageError("GG553", message, Span(table=table.name), help)
 
-    def _take_over(self, table: LakeTable) -> None:
+    def _take_over(self, table: LakeTable, bucket: int | None = None) -> None:
         files = [
             entry for entry in self._before.get("files", []) if entry["table"] != table.name or not is_of_rows(entry)
         ]
         for file, rows in table.files.items():
             deleted = table.deleted.get(file, "")
             entry = {"path": self._path(file), "table": table.name, "rows": rows - len(decode_places(deleted))}
-            files.append({**entry, "deleted": deleted} if deleted else entry)
+            more = {"deleted": deleted or None, "bucket": bucket}
+            files.append(entry | {name: value for name, value in more.items() if value is not None})
         self._before["files"] = files
 
     def check_names(self, query: TableQuery) -> None:

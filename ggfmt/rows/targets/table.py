@@ -71,6 +71,11 @@ class LakeTable(ABC):
         """Return the round whose rows the present version has: it goes back if a program restores a version."""
 
     @abstractmethod
+    def has_same_rows(self, stream: str, round: int) -> bool:
+        """Return whether all commits since a round of a stream say that they leave the rows as they are, as those do
+        that compact files."""
+
+    @abstractmethod
     def layout(self, schema: pa.Schema, run: str, mode: WriteMode) -> FileLayout:
         """Return where tasks write files with these columns. Raises: UsageError GG554 for impossible columns."""
 

@@ -48,6 +48,7 @@ class Target(ABC):
     kills: ClassVar[bool] = False
     is_long: ClassVar[bool] = False  # its tests take long, and another target in the same place is beside it
     has_rows: ClassVar[bool] = True  # and not messages
+    compacts: ClassVar[bool] = False  # other programs write the rows of a table to other files
     store: ClassVar[str] = ""  # the name of a store of objects that has the files
 
     def __init__(self, directory: Path, server: Any = None) -> None:
@@ -74,6 +75,10 @@ class Target(ABC):
     @abstractmethod
     def add_foreign(self, table: str) -> None:
         """Put something into a table, as another program does: a row with the key 77, or a file."""
+
+    def compact(self, table: str) -> None:
+        """Write the rows of a table to other files, as another program does."""
+        raise NotImplementedError
 
     @abstractmethod
     def drop(self, table: str) -> None:

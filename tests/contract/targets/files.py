@@ -16,6 +16,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.fs as pafs
 import pyarrow.orc as orc
 import pyarrow.parquet as parquet
+from lake_compaction import compact_delta, compact_iceberg
 from s3_server import S3Server
 
 import ggfmt
@@ -202,7 +203,7 @@ class MergedFiles(RowFiles):
 
 
 class Delta(RowFiles):
-    to, merges = "delta", True
+    to, merges, compacts = "delta", True, True
     loses: ClassVar = {"missing": "lost", "case": "GG558", "blanks": "GG554"}
     foreign = dropped = made_again = "GG553"
     point = "ggfmt.rows.targets.delta:_DeltaTable.commit"
@@ -226,6 +227,9 @@ class Delta(RowFiles):
         row = pa.Table.from_pylist([_foreign_row(schema)], schema)
         write_deltalake(address, row, mode="append", storage_options=self.storage)
 
+    def compact(self, table: str) -> None:
+        compact_delta(f"{self.place.address}/{self.directory_of(table)}", storage=self.storage)
+
     def make(self, table: str) -> None:
         from deltalake import write_deltalake
 
@@ -246,7 +250,7 @@ def _foreign_row(schema: pa.Schema) -> Row:
 
 
 class Iceberg(RowFiles):
-    to, merges = "iceberg", True
+    to, merges, compacts = "iceberg", True, True
     foreign = dropped = made_again = "GG553"
     point = "ggfmt.rows.targets.iceberg:_IcebergTable.commit"
 
@@ -264,6 +268,9 @@ class Iceberg(RowFiles):
         found = self.catalog.load_table(tuple(split_name(table)))
         schema = found.schema().as_arrow()
         found.append(pa.Table.from_pylist([_foreign_row(schema)], schema))
+
+    def compact(self, table: str) -> None:
+        compact_iceberg(self.catalog.load_table(tuple(split_name(table))))
 
     def drop(self, table: str) -> None:
         self.catalog.drop_table(tuple(split_name(table)))

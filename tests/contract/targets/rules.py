@@ -254,6 +254,19 @@ def something_foreign_in_a_table(target: Target) -> None:
     expect(target, T, [*LEFT, *({"ID": "77", "V": None} for _ in foreign)])
 
 
+@rule(applies=lambda target: target.compacts)
+def a_compaction_by_another_program(target: Target) -> None:
+    """The rows are those that the last run has left."""
+    _begun(target)
+    target.compact(T)
+    target.run()
+    expect(target, T, LEFT)
+    target.add([change("D", 20, T, before=LEFT[0])])
+    target.compact(T)
+    target.run()
+    expect(target, T, LEFT[1:])
+
+
 @rule()
 def a_table_that_was_dropped(target: Target) -> None:
     _begun(target)
