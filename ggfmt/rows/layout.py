@@ -46,12 +46,12 @@ class FileLayout:
         ]
         if not keys:
             target = self.directory.child(f"{stem}.{self.suffix}")
-            return [write_rows(target, self.suffix, table, stored, map(self._as_stored, batches))]
+            return [write_rows(target, self.suffix, table, stored, map(self.as_stored, batches))]
         written = []
         rows = pa.Table.from_batches(batches, schema).sort_by(keys).combine_chunks()
         for number, (values, part) in enumerate(self._partitions(rows, table)):
             target = self.directory.child(f"{stem}{f'-{number}' if self.partition_by else ''}.{self.suffix}")
-            file = write_rows(target, self.suffix, table, stored, map(self._as_stored, part.to_batches()))
+            file = write_rows(target, self.suffix, table, stored, map(self.as_stored, part.to_batches()))
             written.append(replace(file, partition=values))
         return written
 
@@ -74,7 +74,7 @@ class FileLayout:
             shown = [column[start].as_py() for column in texts]
             yield tuple(zip(self.partition_by, shown, strict=True)), rows.slice(start, stop - start)
 
-    def _as_stored(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def as_stored(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if self.stored is None:
             return batch
         columns = [self._column(batch, column) for column in self.stored]

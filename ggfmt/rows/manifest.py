@@ -34,6 +34,7 @@ from ggfmt.rows.units import KeptFiles, ShortenedFile
 from ggfmt.version import VERSION
 
 PREFIX_MEMBER = "metadata_prefix"
+COMPACTED_MEMBER = "compacted"  # by table the number of small files that a run has joined
 MAX_TABLES = 20  # with a line each
 _OF_SET_ASIDE = ("key", "columns", "numbers", "operations", "order", "unfit", "last_position", "last_places", "sources")
 
@@ -232,6 +233,8 @@ def summary_lines(document: dict[str, Any], whole: bool = False) -> Iterator[str
         yield f"set aside in `_rejects`: {records}; the rows may lack their changes"
     for name, aside in document[SET_ASIDE_MEMBER].items():
         yield f"{name}: {counted(aside['kept'], 'operation')} set aside for the next run; the rows lack them"
+    for name, count in document.get(COMPACTED_MEMBER, {}).items():
+        yield f"{name}: {counted(count, 'file')} became 1"
     plain: list[str] = []
     for name, table in document["tables"].items():
         parts = [counted(table["rows"], "row")]

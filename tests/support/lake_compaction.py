@@ -9,8 +9,8 @@ import pyarrow as pa
 
 
 def compact(directory: Path, to: str, name: str, rows: int | None = None, row: dict[str, Any] | None = None) -> None:
-    """Write all files of a table in `directory/lake` as one. A liar writes the first `rows` alone; or `row`, in a
-    commit that says so, in place of the last one."""
+    """Write all files of a table in `directory/lake` as a single file. `rows`: the commit loses the other rows, and
+    says that it does not. `row`: an ordinary commit writes this row in place of another."""
     if to == "delta":
         compact_delta(str(directory / "lake" / name), rows, row)
         return

@@ -174,7 +174,8 @@ class _DeltaTable(LakeTable):
 
     def commit(self, change: TableChange) -> int:
         schema = Schema.from_arrow(self._schema)
-        added = [_add_action(file, file.location.name_below(self._root) or "") for file in change.added]
+        added = [_add_action(file, self._path(file.location)) for file in change.added]
+        added += [_add_action(file, self._path(file.location), False) for file in change.compacted]
         round = change.round
         properties = CommitProperties(
             custom_metadata={_FACTS: _facts(round)},
@@ -225,7 +226,7 @@ class _DeltaTable(LakeTable):
         if change.deleted or self.deleted:
             self._commit_deleted(added, change, version, now)
             return version
-        removed = [RemoveAction(self._path(file), True, now) for file in change.removed]
+        removed = [RemoveAction(self._path(file), not change.compacted, now) for file in change.removed]
         table.create_write_transaction([*added, *removed], "append", schema, columns, commit_properties=properties)
         return version
 
@@ -291,14 +292,14 @@ def _vector(text: str | None) -> dict[str, Any]:
     return {"deletionVector": vector}
 
 
-def _add_action(file: WrittenFile, path: str) -> AddAction:
+def _add_action(file: WrittenFile, path: str, changes: bool = True) -> AddAction:
     with file.location.open_file() as stream:
         stats = _statistics(parquet.read_metadata(stream), file.rows)
     partition = dict(file.partition)
     for values in (stats["minValues"], stats["maxValues"], stats["nullCount"]):
         for name in partition:
             values.pop(name, None)
-    return AddAction(path, file.size, partition, int(time.time() * 1000), True, json.dumps(stats))
+    return AddAction(path, file.size, partition, int(time.time() * 1000), changes, json.dumps(stats))
 
 
 def _statistics(about: parquet.FileMetaData, rows: int) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, Span, UsageError, without_credentials
 from ggfmt.location import Location
 from ggfmt.model.table import split_name
+from ggfmt.rowfiles.writers import WrittenFile
 from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.request import TargetOptions
@@ -285,14 +286,26 @@ class _IcebergTable(LakeTable):
             io = transaction._table.io
             empty = transaction.table_metadata.current_snapshot() is None
             operation = Operation.APPEND if empty else Operation.OVERWRITE
+
+            def append(snapshot: OverwriteWithDeletes, file: WrittenFile) -> None:
+                path = f"{transaction.table_metadata.location}/data/{self._below(file.location)}"
+                snapshot.append_data_file(
+                    parquet_file_to_data_file(io=io, table_metadata=transaction.table_metadata, file_path=path)
+                )
+
+            if change.compacted:
+                compaction = OverwriteWithDeletes(operation, transaction, io)
+                compaction.compacts = True
+                with compaction:
+                    for file in change.compacted:
+                        append(compaction, file)
+                    for location in change.removed:
+                        compaction.delete_data_file(self._data_files[location])
             snapshot = OverwriteWithDeletes(operation, transaction, io, snapshot_properties=_summary(round))
             with snapshot:
                 for file in change.added:
-                    path = f"{transaction.table_metadata.location}/data/{self._below(file.location)}"
-                    snapshot.append_data_file(
-                        parquet_file_to_data_file(io=io, table_metadata=transaction.table_metadata, file_path=path)
-                    )
-                for location in change.removed:
+                    append(snapshot, file)
+                for location in () if change.compacted else change.removed:
                     snapshot.delete_data_file(self._data_files[location])
                 for location in (*change.removed, *change.deleted):
                     snapshot.removed_deletes |= self._deletes.get(location, set())

@@ -18,7 +18,7 @@ from pyiceberg.manifest import (
     ManifestFile,
     ManifestWriterV2,
 )
-from pyiceberg.table.snapshots import Summary
+from pyiceberg.table.snapshots import Operation, Summary
 from pyiceberg.table.update.snapshot import _OverwriteFiles
 
 from ggfmt.rowfiles.deleted_rows import decode_places
@@ -46,6 +46,7 @@ class OverwriteWithDeletes(_OverwriteFiles):
         super().__init__(*given, **named)
         self.added_deletes: list[DataFile] = []
         self.removed_deletes: set[DataFile] = set()
+        self.compacts = False  # no row changes
         self._read = self._parent_snapshot_id
 
     def write_deletes(self, file: DataFile, deleted: str) -> DataFile:
@@ -94,6 +95,9 @@ class OverwriteWithDeletes(_OverwriteFiles):
         self._added_data_files = [*added, *self.added_deletes]
         self._deleted_data_files = removed | self.removed_deletes
         try:
-            return super()._summary(snapshot_properties or {})
+            found: Summary = super()._summary(snapshot_properties or {})
         finally:
             self._added_data_files, self._deleted_data_files = added, removed
+        if self.compacts:  # pyiceberg has no totals for the operation
+            return Summary(Operation.REPLACE, **found.additional_properties)
+        return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import uuid
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -33,11 +34,20 @@ from ggfmt.location import Location
 from ggfmt.options.value_types import EVERY_TABLE, keys_of
 from ggfmt.rowfiles.deleted_rows import decode_places
 from ggfmt.rowfiles.formats import ROW_FORMATS
+from ggfmt.rowfiles.writers import WrittenFile
 from ggfmt.rows.base import BaseFile, BaseSnapshot, BaseTable, location_of, result_snapshot
 from ggfmt.rows.layout import FileLayout
-from ggfmt.rows.manifest import PREFIX_MEMBER, PreviousResult, PublishedFile, TableResult, with_set_aside
+from ggfmt.rows.manifest import (
+    COMPACTED_MEMBER,
+    PREFIX_MEMBER,
+    PreviousResult,
+    PublishedFile,
+    TableResult,
+    with_set_aside,
+)
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import RowQuery, query_error
+from ggfmt.rows.readers import read_rows
 from ggfmt.rows.request import TargetOptions
 from ggfmt.rows.results import TableQuery, check_names
 from ggfmt.rows.targets.rounds import OpenRound, read_round
@@ -45,6 +55,8 @@ from ggfmt.rows.targets.table import LakeTable, Round, TableChange, WriteMode
 from ggfmt.rows.targets.target import Describe, Results, RowTarget
 
 ROUND_COLUMN = "_round"  # of net changes that grow
+MAX_SMALL_FILES = 8  # of about one size: within a factor of 8
+_FILE_BYTES = 128 << 20  # without a size of files; those below a quarter of it are small
 _INTERRUPTED = OSError("a signal stopped the run")
 
 log = logging.getLogger("ggfmt")
@@ -61,7 +73,9 @@ class LakeTarget(RowTarget):
         self._operation_files: list[str] = []  # of earlier runs
         self._done: set[str] = set()
         self._tables: dict[str, LakeTable] = {}
-        self._layouts: dict[str, list[str]] = {}  # by table the columns of new files
+        self._columns: dict[str, list[str]] = {}  # by table those of new files
+        self._layouts: dict[str, FileLayout] = {}  # by table, of new files
+        self._compacted: dict[str, list[WrittenFile]] = {}  # by table the files in place of small ones
         self._appends = False
         format = ROW_FORMATS[to]
         self._folds = format.title if format.folds else ""
@@ -188,7 +202,7 @@ class LakeTarget(RowTarget):
         return self.options.drop_columns and bool(entry.get("dropped"))
 
     def _has_same_rows(self, table: LakeTable, entry: Mapping[str, Any]) -> bool:
-        """Return whether the rows are those that the last run has left: other programs say so, and they are as many."""
+        """Return whether other programs say that they have left the rows of the last run, and the rows are as many."""
         if "round" not in entry or not table.has_same_rows(self._round[0], entry["round"]) or not table.knows_deleted:
             return False
         files = [entry for entry in self._before["files"] if entry["table"] == table.name and is_of_rows(entry)]
@@ -273,7 +287,6 @@ class LakeTarget(RowTarget):
         if table.version is not None and self.previous is not None:
             schema = table.evolved(schema, self.options.drop_columns)
             check_names(table.name, schema.names, folds=self._folds)
-        self._layouts[table.name] = schema.names
         wanted = keys_of(table.name, self.options.partition_by)
         everywhere = keys_of(EVERY_TABLE, self.options.partition_by)
         if not wanted and set(everywhere) <= set(query.schema.names):
@@ -281,11 +294,13 @@ class LakeTarget(RowTarget):
         table.check_partitions(query.schema, wanted)
         constants = {self._round_column: self._round[1]} if self._appends else {}
         options = self.options
+        self._columns[table.name] = schema.names
         layout = table.layout(schema, self.run, self._mode)
         deletes = self._mode == "merge" and table.marks_deleted and not table.partition_by
-        return replace(
+        self._layouts[table.name] = layout = replace(
             layout, constants=constants, sort_by=options.sort_by, partition_by=table.partition_by, deletes=deletes
         )
+        return layout
 
     def sets_aside(self, query: TableQuery) -> bool:
         # A run that replaces a table would leave its old rows to the next run.
@@ -313,7 +328,10 @@ class LakeTarget(RowTarget):
         parts = PreviousResult({"files": operations}).last_parts()
         published: list[PublishedFile] = []
         for result in results:
-            for bucket, file in result.files:
+            if self._appends and result.aside is None:
+                self._compact(result)
+            compacted = [(None, file) for file in self._compacted.get(result.table.name, ())]
+            for bucket, file in [*result.files, *compacted]:
                 if file.rows:
                     published.append(PublishedFile(result, "rows", self._path(file.location), file, bucket))
             published += self.operation_files(result, parts)
@@ -321,11 +339,14 @@ class LakeTarget(RowTarget):
         results = [result for result in results if result.aside is None]
         stream, number = self._round
         document[LAKE_MEMBER] = {"stream": stream, "round": number}
+        document[COMPACTED_MEMBER] = {
+            each.table.name: len(each.replaced) for each in results if each.table.name in self._compacted
+        }
         for result in results:
             name = result.table.name
             document["tables"][name]["round"] = number
             document["tables"][name]["dropped"] = [
-                column for column in self._layouts[name] if column not in result.query.schema.names
+                column for column in self._columns[name] if column not in result.query.schema.names
             ]
         committed: list[str] = []
         try:
@@ -349,6 +370,37 @@ class LakeTarget(RowTarget):
                 raise
             raise self._cut_off(published, committed, Abend.of(write_error(self.output.root, _INTERRUPTED))) from None
         return document
+
+    def _compact(self, result: TableResult) -> None:
+        """Join small files of net changes. Those of about one size are joined once they are many, with all smaller
+        ones: a row is written a few times, however many runs there are."""
+        table = self._open(result.table.name)
+        layout = self._layouts[table.name]
+        stored = layout.stored
+        if (
+            stored is None
+            or stored.names != list(table.columns)
+            or table.partition_by
+            or table.deleted_counts()
+            or not any(file.rows for _, file in result.files)
+        ):
+            return
+        small = (self.options.file_size or _FILE_BYTES) // 4
+        entries = [entry for entry in self._before.get("files", []) if entry["table"] == table.name]
+        sizes = {
+            entry["path"]: entry["bytes"].bit_length() // 3 for entry in entries if entry.get("bytes", small) < small
+        }
+        present = {path: file for file in table.files if (path := self._path(file)) in sizes}
+        counts = Counter(sizes[path] for path in present)
+        most = max((size for size, count in counts.items() if count > MAX_SMALL_FILES), default=None)
+        if most is None:
+            return
+        joined = [file for path, file in present.items() if sizes[path] <= most]
+        batches = (layout.as_stored(rows) for file in joined for rows in read_rows(file, self.suffix, {}, table.name))
+        written = layout.write(result.buckets, result.buckets, 0, table.name, stored, batches)
+        self._compacted[table.name] = written
+        result.replaced += [BaseFile(file, self.suffix) for file in joined]
+        result.counts.present -= sum(file.rows for file in written)
 
     def _with_others(self, document: dict[str, Any], results: Results) -> dict[str, Any]:
         names = {result.table.name for result in results}
@@ -390,10 +442,11 @@ class LakeTarget(RowTarget):
         replaced = [present[file.location.canonical] for file in result.replaced]
         removed = list(table.files) if replaces_all else replaced
         if self._appends:
-            removed = []
+            removed = replaced
         added = [file for _, file in result.files if file.rows]
         deleted = {present[each.file.location.canonical]: each.deleted for each in result.shortened}
-        change = TableChange(added, removed, len(removed) == len(table.files), round, deleted)
+        compacted = self._compacted.get(table.name, ())
+        change = TableChange(added, removed, len(removed) == len(table.files), round, deleted, compacted)
         return table.commit(change)
 
     def _commit(self, document: dict[str, Any], others: Sequence[CommitPart]) -> None:

@@ -31,13 +31,15 @@ class Round:
 
 @dataclass(frozen=True)
 class TableChange:
-    """What a commit does with the files of a table. `replaces_all`: `removed` are all files that it has."""
+    """What a commit does with the files of a table. `replaces_all`: `removed` are all files that it has; `compacted`:
+    files with the rows of `removed`, so that no row changes there."""
 
     added: Sequence[WrittenFile]
     removed: Sequence[Location]
     replaces_all: bool
     round: Round
     deleted: Mapping[Location, str] = field(default_factory=dict)  # all deleted rows of files that get more of them
+    compacted: Sequence[WrittenFile] = ()
 
 
 class LakeTable(ABC):
