@@ -216,9 +216,16 @@ class _DeltaTable(LakeTable):
         properties: CommitProperties,
     ) -> int:
         assert self.version is not None
-        version = self.version + 1
         columns = list(self.partition_by)
         other_columns = self._schema != pa.schema(list(self.columns.items()))
+        if other_columns and not change.replaces_all:
+            # `deltalake` appends no columns. If the run ends here, the table has the column, without values.
+            present = {field.name for field in table.schema().fields}
+            new = [field for field in schema.fields if field.name not in present]
+            table.alter.add_columns(new, commit_properties=CommitProperties(max_commit_retries=0))
+            if table.version() != self.version + 1:
+                raise self.conflict_error()
+        version = table.version() + 1
         if change.replaces_all and (other_columns or self.deleted_counts()):
             table.create_write_transaction(list(added), "overwrite", schema, columns, commit_properties=properties)
             return version

@@ -487,3 +487,18 @@ def test_plain_files_load_no_library_of_lakehouses(tmp_path: Path) -> None:
     )
     assert {"deltalake", "pyiceberg", "sqlalchemy"}.isdisjoint(ended.stdout.split())
     assert (tmp_path / "out" / "GG.A" / "part-00000.parquet").exists()
+
+
+@pytest.mark.parametrize("to", READERS)
+def test_a_column_that_comes_with_net_changes_is_in_the_table(tmp_path: Path, to: str) -> None:
+    rounds: list[Row] = [
+        {"ID": "1", "N": 1},
+        {"ID": "2", "N": 2, "V": "x"},
+        {"ID": "3", "N": 3, "V": "y", "W": 5},
+        {"ID": "4"},
+    ]
+    for number, row in enumerate(rounds, 1):
+        add_changes(tmp_path, str(number), [change("I", number, after=row)])
+        consolidate(tmp_path, to, changes=True)
+    found = [{name: row[name] for name in ("ID", "N", "V", "W")} for row in READERS[to](tmp_path, "GG.A")]
+    assert sorted(found, key=lambda row: row["ID"]) == [{"N": None, "V": None, "W": None, **row} for row in rounds]
