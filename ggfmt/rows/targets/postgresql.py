@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from binascii import a2b_base64
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
@@ -98,8 +99,12 @@ class PostgreSQLTarget(RowTarget):
         """The tables of earlier runs, as the manifest has them."""
         return {} if self.previous is None else self.previous.document["tables"]
 
+    @cached_property
+    def _before_reading(self) -> PostgreSQLCatalog:
+        return PostgreSQLCatalog(self._database)
+
     def described(self, name: str) -> BaseTable | None:
-        catalog = PostgreSQLCatalog(self._database)
+        catalog = self._before_reading
         schema, table = self._place(name, catalog)
         there = catalog.schemas.get(schema, {}).get(table)
         if there is None:
@@ -169,8 +174,9 @@ class PostgreSQLTarget(RowTarget):
     def _check_places(self, wanted: Mapping[str, tuple[str, str]]) -> None:
         """Raises: UsageError GG596 if two tables of the source are one table of the database."""
         places = {name: (*entry["target"],) for name, entry in self._known.items()} | {**wanted}
+        first: dict[tuple[str, ...], str] = {}
         for name, place in places.items():
-            if (other := next(other for other in places if places[other] == place)) != name:
+            if (other := first.setdefault(place, name)) != name:
                 message = f"`{other}` and `{name}` of the changes are both `{join_name(*place)}` in the database"
                 raise table_error(name, message, "create a table with the exact name, or leave one out by `--exclude`")
 
@@ -263,7 +269,7 @@ class PostgreSQLTarget(RowTarget):
             earlier |= {*epoch.columns}
         for column in made.columns:
             if column.source in gone and column.there.filled != "s":
-                self._database.execute(sql("update {} set {} = null", made.shown, column.name), table.name)
+                self._database.execute(sql("update {} set {} = null", made.only, column.name), table.name)
 
     def _keys(self, table: RowTable) -> pa.Table:
         kept = [] if self.previous is None else [self.previous.kept(table, self.output.root).batch]

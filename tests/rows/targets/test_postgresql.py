@@ -154,6 +154,14 @@ def test_columns_come_go_and_come_again(target: Target) -> None:
     assert target.rows("select id, n, v from gg.a order by id") == [("1", "c", None), ("2", "e", "w")]
 
 
+def test_a_column_that_comes_again_is_emptied_in_no_table_that_inherits(target: Target) -> None:
+    target.apply([definition(0, "ID", "N", "V"), change("I", 1, after=row("1", "a", "v"))])
+    target.server.run("create table gg.old () inherits (gg.a); insert into gg.old values ('7', 'h', 'kept')")
+    target.apply([definition(0, "ID", "N"), change("U", 2, after=row("1", "b"))])
+    target.apply([definition(0, "ID", "N", "V"), change("U", 3, after=row("1", "c"))])
+    assert target.rows("select v from only gg.a union all select v from gg.old") == [(None,), ("kept",)]
+
+
 def test_a_truncate_empties_the_table_and_later_rows_are_there(target: Target) -> None:
     target.apply(FIRST)
     target.apply([change("I", 5, after=row("8", "gone")), change("T", 6), change("I", 7, after=row("9", "z", None))])
