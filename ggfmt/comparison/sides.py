@@ -21,7 +21,8 @@ from ggfmt.commit.store import FAILURES, Store, check_parts, hidden_part, is_wor
 from ggfmt.commit.versions import present_version
 from ggfmt.comparison.database import Database
 from ggfmt.comparison.files import ending_of, reading
-from ggfmt.comparison.sql_database import SqlDatabase, is_sql_database
+from ggfmt.comparison.sql_database import SqlDatabase
+from ggfmt.database.sql_connection import is_sql_database
 from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import UsageError
 from ggfmt.java.text import visible

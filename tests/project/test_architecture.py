@@ -88,8 +88,8 @@ LIBRARIES: dict[str, set[str]] = {
     },
     "msgspec": {"columnar", "formats", "commit", "reading", "sinks", "definitions", "frames", "rows.readers"},
     "adbc_driver_postgresql": {"database.postgresql"},
-    "pymysql": {"comparison.sql_database"},
-    "sqlalchemy": {"comparison.sql_database"},
+    "pymysql": {"database.sql_connection"},
+    "sqlalchemy": {"database.sql_connection"},
     "confluent_kafka": {"kafka"},
     "tomli": {"config.settings_file"},
     "typing_extensions": {"options.spec"},  # for type checkers alone, which bring it along
