@@ -98,7 +98,8 @@ class AppliedStatements(list[str]):
 def run_application(request: ApplyRequest) -> AppliedStatements:
     from ggfmt.commit.records import SET_ASIDE_MEMBER
     from ggfmt.location import is_database
-    from ggfmt.rows.targets.postgresql_state import CHECKPOINT, OUTPUT, ApplyConnection
+    from ggfmt.rows.targets.database_state import CHECKPOINT, OUTPUT
+    from ggfmt.rows.targets.postgresql_state import ApplyConnection
     from ggfmt.scratch import Scratch, remove_abandoned
 
     arguments.check_choices(request)
@@ -123,7 +124,7 @@ def run_application(request: ApplyRequest) -> AppliedStatements:
                 database.restore(scratch)
                 places = {"output": scratch / OUTPUT, "checkpoint": scratch / CHECKPOINT}
                 consolidation = ConsolidateRequest(**{**given, **places, "inputs": inputs}, master="none")
-                manifest = run_consolidation(consolidation, "postgresql", database)
+                manifest = run_consolidation(consolidation, database.target, database)
             return AppliedStatements(database.statements, manifest.get(SET_ASIDE_MEMBER, {}))
         except GgfmtError as error:
             table = _refusing_table(error)

@@ -20,7 +20,7 @@ from ggfmt.summary import Summarized, Summary, SummaryTable
 if TYPE_CHECKING:
     from ggfmt.model.table import TableDef
     from ggfmt.reading.progress import ProgressSnapshot
-    from ggfmt.rows.targets.postgresql_state import ApplyConnection
+    from ggfmt.rows.targets.database_state import ApplyDatabase
 
 RowMode = Literal["error", "overwrite"]
 Moment = str | datetime | None
@@ -181,7 +181,7 @@ class RowsManifest(Summarized, dict[str, Any]):
 
 
 def run_consolidation(
-    request: ConsolidateRequest, to: str | None = None, database: ApplyConnection | None = None
+    request: ConsolidateRequest, to: str | None = None, database: ApplyDatabase | None = None
 ) -> RowsManifest:
     """Run a consolidation. `to`: a target that the request cannot name, with its connection."""
     from ggfmt.formats.api.reading import MAX_RECORD_BYTES

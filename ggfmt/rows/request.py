@@ -11,7 +11,7 @@ from ggfmt.rows.query import RowQuery
 from ggfmt.rows.tables import Types
 
 if TYPE_CHECKING:
-    from ggfmt.rows.targets.postgresql_state import ApplyConnection
+    from ggfmt.rows.targets.database_state import ApplyDatabase
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class TargetOptions:
     drop_columns: bool = False
     table_options: tuple[tuple[str, str], ...] = ()
     on_table_error: TableErrors = "stop"
-    database: ApplyConnection | None = None  # the connection of the target `postgresql`
+    database: ApplyDatabase | None = None  # the connection of a target that is a database
 
 
 @dataclass(frozen=True, kw_only=True)

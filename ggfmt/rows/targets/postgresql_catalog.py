@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
-
-from ggfmt.database.postgresql import CatalogColumn, PostgreSQL
-from ggfmt.dataclasses import dataclass, field
+from ggfmt.database.postgresql import PostgreSQL
 from ggfmt.model.sql import Sql, sql
 from ggfmt.model.table import join_name
-from ggfmt.rows.targets.postgresql_types import CatalogType, read_types
+from ggfmt.rows.targets.database_table import CatalogTable, ForeignKey, TargetCatalog, UniqueIndex
+from ggfmt.rows.targets.postgresql_types import read_types
 
 _SCHEMAS = sql("select nspname::text from pg_catalog.pg_namespace")
 _ALL = sql("1600")  # the most columns that a table has
@@ -53,52 +50,8 @@ where d.classid = 'pg_class'::regclass and d.refclassid = 'pg_class'::regclass a
 """)
 
 
-class ForeignKey(NamedTuple):
-    """A foreign key, by the numbers of the tables in the catalog. Actions are letters, as in `confupdtype`."""
-
-    table: int
-    to: int
-    on_update: str
-    on_delete: str
-    is_deferrable: bool
-    columns: Sequence[str]
-    to_columns: Sequence[str]
-
-    @property
-    def cascades(self) -> bool:
-        return self.on_update == "c"
-
-
-class UniqueIndex(NamedTuple):
-    """A unique index of columns, besides that of the primary key, that is checked at each row."""
-
-    one_null: bool  # two NULL are the same
-    columns: Sequence[str]
-
-
-@dataclass
-class CatalogTable:
-    """A table. `sequences`: by column schema and name of the sequence that it owns."""
-
-    schema: str
-    name: str
-    oid: int = 0
-    is_partitioned: bool = False
-    columns: dict[str, CatalogColumn] = field(default_factory=dict)
-    types: dict[str, CatalogType] = field(default_factory=dict)
-    key: Sequence[str] = ()
-    unique: list[UniqueIndex] = field(default_factory=list)
-    foreign_keys: list[ForeignKey] = field(default_factory=list)
-    defers_key: bool = False  # the primary key is checked at the end of a transaction
-    acts_on_delete: bool = (
-        False  # a foreign key that refers to it changes other rows at a delete, or refuses it at once
-    )
-    partition_key: Sequence[str] = ()
-    sequences: dict[str, tuple[str, str]] = field(default_factory=dict)
-
-
-class PostgreSQLCatalog:
-    """The tables of a database by schema and name."""
+class PostgreSQLCatalog(TargetCatalog):
+    """The tables of a PostgreSQL database."""
 
     def __init__(self, database: PostgreSQL) -> None:
         self.schemas: dict[str, dict[str, CatalogTable]] = {schema: {} for (schema,) in database.rows(_SCHEMAS)}
@@ -110,6 +63,7 @@ class PostgreSQLCatalog:
                 table = by_oid[column.oid] = self.schemas[column.schema][column.table] = CatalogTable(
                     column.schema, column.table, column.oid, column.kind == "p"
                 )
+                table.identity = column.oid
                 table.key = keys.get(join_name(column.schema, column.table), ())
             if column.name is not None:
                 table.columns[column.name] = column
@@ -130,29 +84,3 @@ class PostgreSQLCatalog:
         for oid, column_name, *sequence in database.rows(_SEQUENCES):
             if oid in by_oid:
                 by_oid[oid].sequences[column_name] = (sequence[0], sequence[1])
-
-
-def parents_first(tables: Iterable[CatalogTable]) -> list[CatalogTable]:
-    """Return tables so that each comes behind those that its foreign keys refer to, as far as these are no cycles."""
-    by_oid = {table.oid: table for table in tables}
-    found: dict[int, CatalogTable] = {}
-    entered: set[int] = set()
-    for first in by_oid.values():
-        waiting = [(first, _parents(first, by_oid, entered))]
-        entered.add(first.oid)
-        while waiting:
-            table, parents = waiting[-1]
-            parent = next(parents, None)
-            if parent is None:
-                found.setdefault(table.oid, table)
-                waiting.pop()
-            else:
-                entered.add(parent.oid)
-                waiting.append((parent, _parents(parent, by_oid, entered)))
-    return [*found.values()]
-
-
-def _parents(
-    table: CatalogTable, by_oid: Mapping[int, CatalogTable], entered: Collection[int]
-) -> Iterator[CatalogTable]:
-    return (by_oid[key.to] for key in table.foreign_keys if key.to in by_oid and key.to not in entered)

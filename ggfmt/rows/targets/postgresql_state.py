@@ -1,34 +1,26 @@
-"""The one connection of a run of `ggfmt apply`, and the state of a stream in the database.
-
-The manifest, the checkpoint and the operations for later runs are files to the engine, and rows of the table
-`ggfmt_state` to the database.
-"""
+"""The one connection of a run of `ggfmt apply` to PostgreSQL."""
 
 from __future__ import annotations
 
 import logging
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import cached_property
-from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
 import pyarrow as pa
 
-from ggfmt.commit.journal import STAGING, is_below
-from ggfmt.commit.locking import LOCK
-from ggfmt.commit.names import SUCCESS_FILE, counted
+from ggfmt.commit.names import counted
 from ggfmt.database.postgresql import PostgreSQL
 from ggfmt.diagnostics.diagnostic import GgfmtError, UsageError
 from ggfmt.frames.column_types import TEXT
 from ggfmt.java.text import visible
 from ggfmt.model.sql import POSTGRESQL, Sql, joined, sql
+from ggfmt.rows.targets.database_state import STATE, ApplyDatabase
 
-STATE = sql("ggfmt_state")
-OUTPUT, CHECKPOINT = "output", "checkpoint"  # the directories of the engine
 _PATIENCE_SECONDS = 2
 _HOLDERS = sql(
     "select format('the process %s (user %s, program %s, %s since %s)', pid, usename, application_name, state,\n"
@@ -50,20 +42,17 @@ _FIRST_VALUE = re.compile(r'^(?:value )?"(?:.*"(?= is out of range)|[^"]*$)')
 log = logging.getLogger("ggfmt")
 
 
-class ApplyConnection(PostgreSQL):
-    """A connection for a run, in the one transaction of the run.
+class ApplyConnection(PostgreSQL, ApplyDatabase):
+    """As above, to PostgreSQL.
 
-    stream   the name of the state: runs of one stream follow each other
-    dry_run  the transaction is not committed; `statements` has what it did
-    accepts  the run goes on with tables that another program has altered, or made again
     as_replica    no foreign key is checked, and no trigger fires
     lock_timeout  the seconds after which waiting for a lock ends the run
-    refused  tables that another connection of this run could not write, and that are set aside
 
     Raises: as `PostgreSQL`; UsageError GG501 while another run of the stream goes on, GG596 for an old server.
     """
 
-    help = "nothing was changed; look at the table in the database, and run again"
+    target, dialect = "postgresql", POSTGRESQL
+    help = ApplyDatabase.help
     refuses_value = False  # if the last error may be of a value
 
     def __init__(
@@ -76,13 +65,9 @@ class ApplyConnection(PostgreSQL):
         lock_timeout: float | None = None,
         refused: Mapping[str, GgfmtError] | None = None,
     ) -> None:
-        self.refused = refused or {}
-        self.stream, self.dry_run, self.accepts = stream, dry_run, accepts
+        self._prepare(stream, dry_run, accepts, refused)
         self._stream = POSTGRESQL.literal(stream)
-        self.statements: list[str] = []
-        self._begun: float | None = None  # when the present statement has begun
         self._closed = Event()
-        self._restored: dict[str, bytes] = {}
         settings = [*_SETTINGS, sql("set local lock_timeout = {}", round(1000 * (lock_timeout or 0)))]
         settings += [sql("set local session_replication_role = 'replica'")] if as_replica else []
         super().__init__(url, settings)
@@ -97,20 +82,6 @@ class ApplyConnection(PostgreSQL):
         if not self.value(sql("select pg_try_advisory_xact_lock(hashtextextended({}, 0))", name)):
             message = f"another run is applying changes of the stream `{self.stream}`"
             raise UsageError("GG501", message, self.shown, "wait until that run ends")
-
-    def value(self, query: Sql) -> Any:
-        return next(self.rows(query))[0]
-
-    def execute(self, statement: Sql, table: str | None = None) -> int:
-        """Execute a statement, and return the number of its rows."""
-        self.statements.append(f"{statement};")
-        self._begun = time.monotonic()
-        try:
-            with self.errors(table), self._connection.cursor() as cursor:
-                cursor.execute(statement)
-                return int(cursor.rowcount)
-        finally:
-            self._begun = None
 
     def close(self) -> None:
         self._closed.set()
@@ -141,7 +112,9 @@ class ApplyConnection(PostgreSQL):
             self.execute(sql("create index on {} (n)", name))
         self.execute(sql("analyze {}", name))
 
-    # The state
+    @property
+    def _driver_connection(self) -> Any:
+        return self._connection
 
     @cached_property
     def state_oid(self) -> int | None:
@@ -149,36 +122,20 @@ class ApplyConnection(PostgreSQL):
         oid: int | None = self.value(sql("select to_regclass('{}')::oid::bigint", STATE))
         return oid
 
-    def restore(self, directory: Path) -> None:
-        """Write the files of the state into a directory."""
+    def _stored(self) -> Mapping[str, bytes]:
         if self.value(sql("select to_regclass('{}') is null", STATE)):
-            return
-        for name, content in self.rows(sql("select name, content from {} where stream = {}", STATE, self._stream)):
-            assert is_below(name)
-            file = directory / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content)
-            self._restored[name] = content
+            return {}
+        return dict(self.rows(sql("select name, content from {} where stream = {}", STATE, self._stream)))
 
-    def save(self, directory: Path) -> None:
-        """Replace the state by the files in a directory, and commit."""
-        found = {path.relative_to(directory).as_posix(): path for path in directory.rglob("*") if path.is_file()}
-        own = (f"{place}/{name}" for place in (OUTPUT, CHECKPOINT) for name in (LOCK, f"{STAGING}/", SUCCESS_FILE))
-        others = ("owner", *own)
-        contents = {name: path.read_bytes() for name, path in found.items() if not name.startswith(others)}
-        changed = {name: content for name, content in contents.items() if self._restored.get(name) != content}
+    def _store(self, gone: Collection[str], changed: Mapping[str, bytes]) -> None:
         if self.value(sql("select to_regclass('{}') is null", STATE)):
             columns = sql("stream text, name text, content bytea not null, primary key (stream, name)")
             self.execute(sql("create table {} ({})", STATE, columns))
-        gone = sorted(changed.keys() | self._restored.keys() - contents.keys())
         names = joined(", ", map(POSTGRESQL.literal, gone))
         self.execute(sql("delete from {} where stream = {} and name in ({})", STATE, self._stream, names))
         rows = pa.RecordBatch.from_pydict({"name": [*changed], "content": [*changed.values()]})
         self.copy(sql("{}_new", STATE), rows.schema, [rows])
         self.execute(sql("insert into {0} select {1}, name, content from {0}_new", STATE, self._stream))
-        self.help = "the commit may have taken place; run again, which continues after the last commit"
-        with self.errors():
-            self._connection.commit()
 
     def _described(self, error: Exception) -> tuple[str, str]:
         state = getattr(error, "sqlstate", None)  # the result of a query fails without one

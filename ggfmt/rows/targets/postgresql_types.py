@@ -12,9 +12,10 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from ggfmt.database.postgresql import CatalogColumn, PostgreSQL, output_text
+from ggfmt.database.postgresql import PostgreSQL, output_text
 from ggfmt.dataclasses import dataclass, replace
 from ggfmt.model.sql import POSTGRESQL, Sql, sql
+from ggfmt.rows.targets.database_table import TargetColumn
 
 _CLOCKS = ("time", "timetz")
 _NAMES = {
@@ -315,14 +316,20 @@ def is_changed(type: CatalogType, stored: Sql, text: Sql) -> Sql:
     )
 
 
-@dataclass(frozen=True)
-class TableColumn:
-    """A column of the source in the table. `type`: of its values in rows; `there`: the column of the table, and
-    `stored_type` its type."""
+_PARKED = {
+    **dict.fromkeys(("int2", "int4", "int8", "numeric"), "({start}::numeric + 1 + {number})::{cast}"),
+    **dict.fromkeys(("text", "varchar", "bpchar", "citext"), "(chr(1) || to_hex({number}))::{cast}"),
+    "uuid": "md5('ggfmt ' || {number})::uuid",
+    "bytea": "decode(md5('ggfmt ' || {number}), 'hex')",
+    "date": "({start}::date + 1 + {number}::int)",
+    **dict.fromkeys(("timestamp", "timestamptz"), "({start}::{cast} + (1 + {number}) * interval '1 second')"),
+}
 
-    source: str
-    type: pa.DataType
-    there: CatalogColumn
+
+@dataclass(frozen=True)
+class TableColumn(TargetColumn):
+    """A column of PostgreSQL. `stored_type`: that of its values."""
+
     stored_type: CatalogType
 
     @property
@@ -335,8 +342,14 @@ class TableColumn:
 
     @property
     def fits(self) -> bool:
-        """Return whether the server reads the values as what they mean. A text may mean anything."""
         return _fits(self.type, self.stored_type)
+
+    @property
+    def parks(self) -> bool:
+        return self.there.type in _PARKED and not self.there.is_computed
+
+    def parked(self, start: Sql, number: Sql) -> Sql:
+        return sql(_PARKED[self.there.type or ""], number=number, start=start, cast=self.cast)
 
     def value(self, text: Sql) -> Sql:
         """Return the expression of a value from its text."""
@@ -360,7 +373,6 @@ class TableColumn:
         return is_changed(self.stored_type, sql("t.{}", self.name), text)
 
     def loss(self, values: str) -> tuple[str, str]:
-        """Return what to say of so many `values` that the server has stored as others, and what to do."""
         type, shown, source = self.stored_type, self.there.written, f"`{self.source}`"
         if type.name in ("text", "varchar", "citext") and (self.there.modifier or -1) < 0:
             help = f"nothing was changed; look at the triggers and rules that change {source}"
