@@ -206,7 +206,10 @@ class DatabaseTarget(RowTarget):
 
     def _add_table(self, table: RowTable, catalog: TargetCatalog) -> None:
         schema, name = self._place(table.name, catalog)
-        self._tables[table.name] = self._target_table(table, catalog.schemas[schema][name])
+        there = catalog.schemas[schema][name]
+        if self._database.as_replica:  # foreign keys neither check rows nor change them
+            there = replace(there, foreign_keys=[], acts_on_delete=False)
+        self._tables[table.name] = self._target_table(table, there)
 
     def _target_table(self, table: RowTable, there: CatalogTable) -> TargetTable:
         """Return a table that takes the rows. Raises: UsageError GG596 if it does not fit them."""

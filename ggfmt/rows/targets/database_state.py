@@ -31,6 +31,7 @@ class ApplyDatabase(DatabaseConnection):
     stream   the name of the state: runs of one stream follow each other
     dry_run  the transaction is not committed; `statements` has what it did
     accepts  the run goes on with tables that another program has altered, or made again
+    as_replica  no foreign key is checked, or changes rows
     refused  tables that another connection of this run could not write, and that are set aside
     """
 
@@ -40,9 +41,11 @@ class ApplyDatabase(DatabaseConnection):
     _begun: float | None = None  # when the present statement has begun
     _driver_connection: Any  # with cursors
 
-    def _prepare(self, stream: str, dry_run: bool, accepts: bool, refused: Mapping[str, GgfmtError] | None) -> None:
+    def _prepare(
+        self, stream: str, dry_run: bool, accepts: bool, as_replica: bool, refused: Mapping[str, GgfmtError] | None
+    ) -> None:
         self.refused = refused or {}
-        self.stream, self.dry_run, self.accepts = stream, dry_run, accepts
+        self.stream, self.dry_run, self.accepts, self.as_replica = stream, dry_run, accepts, as_replica
         self.statements: list[str] = []
         self._restored: dict[str, bytes] = {}
 

@@ -45,7 +45,7 @@ log = logging.getLogger("ggfmt")
 class ApplyConnection(PostgreSQL, ApplyDatabase):
     """As above, to PostgreSQL.
 
-    as_replica    no foreign key is checked, and no trigger fires
+    as_replica    as above, and no trigger fires
     lock_timeout  the seconds after which waiting for a lock ends the run
 
     Raises: as `PostgreSQL`; UsageError GG501 while another run of the stream goes on, GG596 for an old server.
@@ -65,7 +65,7 @@ class ApplyConnection(PostgreSQL, ApplyDatabase):
         lock_timeout: float | None = None,
         refused: Mapping[str, GgfmtError] | None = None,
     ) -> None:
-        self._prepare(stream, dry_run, accepts, refused)
+        self._prepare(stream, dry_run, accepts, as_replica, refused)
         self._stream = POSTGRESQL.literal(stream)
         self._closed = Event()
         settings = [*_SETTINGS, sql("set local lock_timeout = {}", round(1000 * (lock_timeout or 0)))]

@@ -201,6 +201,17 @@ def test_a_key_of_two_columns_follows_its_parent(database: Database) -> None:
     ]
 
 
+def test_no_key_follows_its_parent_as_replica(database: Database) -> None:
+    database.server.run(
+        "create table s.p (id int primary key); insert into s.p values (1);"
+        "create table s.c (p int references s.p on update cascade, n int, own int, primary key (p, n));"
+        "insert into s.c values (1, 1, 11)"
+    )
+    child = change("U", 2, "S.C", before={"P": 1, "N": 1}, after={"P": 9, "N": 1})
+    database.apply([moved(1, 1, 9, "S.P"), child], key="S.P=ID;S.C=P,N", types=[], as_replica=True)
+    assert database.rows("select p, n, own from s.c") == [("9", "1", "11")]
+
+
 def test_a_row_takes_the_key_of_a_deleted_one_where_its_parent_moves(database: Database) -> None:
     database.server.run(
         "create table s.p (id int primary key); insert into s.p values (1), (2), (3);"
