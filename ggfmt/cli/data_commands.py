@@ -44,7 +44,7 @@ def consolidate(request: ConsolidateRequest, progress: Annotated[bool | None, de
 
 
 def apply(request: ApplyRequest, progress: Annotated[bool | None, declaration.PROGRESS] = None) -> None:
-    """Apply change files to the tables of a PostgreSQL database.
+    """Apply change files to the tables of a PostgreSQL or MariaDB database.
 
     `ggfmt apply changes/ postgresql://USER@HOST/DATABASE`
 

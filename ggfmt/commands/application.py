@@ -23,7 +23,7 @@ Dialect = Literal["snowflake", "bigquery", "databricks"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ApplyRequest:
-    """Applies change files to the tables of a PostgreSQL database, as `ggfmt apply` does.
+    """Applies change files to the tables of a PostgreSQL or MariaDB database, as `ggfmt apply` does.
 
     The arguments are the options of `ggfmt apply`; those that `ggfmt.consolidate` has too are as there. `inputs` may
     have the URL of the database as its last one, as on the command line.
@@ -99,6 +99,7 @@ def run_application(request: ApplyRequest) -> AppliedStatements:
     from ggfmt.commit.records import SET_ASIDE_MEMBER
     from ggfmt.location import is_database
     from ggfmt.rows.targets.database_state import CHECKPOINT, OUTPUT
+    from ggfmt.rows.targets.mariadb_state import ApplyMariaDB, is_mariadb
     from ggfmt.rows.targets.postgresql_state import ApplyConnection
     from ggfmt.scratch import Scratch, remove_abandoned
 
@@ -109,16 +110,17 @@ def run_application(request: ApplyRequest) -> AppliedStatements:
 
         return AppliedStatements(sql for given in inputs for sql in merge_statements(given, request.print_sql))
     url = request.database if request.database is not None else inputs.pop()
-    if not is_database(url) or not inputs:
+    if not (is_database(url) or is_mariadb(url)) or not inputs:
         help = "for example `ggfmt apply changes/ postgresql://HOST/DATABASE`"
-        raise UsageError("GG580", "give change files, and last the URL of a PostgreSQL database", help=help)
+        raise UsageError("GG580", "give change files, and last the URL of a PostgreSQL or MariaDB database", help=help)
     shared = {each.name for each in parameters(ConsolidateRequest)} & {each.name for each in parameters(ApplyRequest)}
     given: dict[str, Any] = {name: getattr(request, name) for name in shared}
     remove_abandoned()
     refused: dict[str, GgfmtError] = {}
     while True:
         accepts, as_replica, timeout = request.accept, request.as_replica, request.lock_timeout
-        database = ApplyConnection(url, request.stream, request.dry_run, accepts, as_replica, timeout, refused)
+        connect = ApplyMariaDB if is_mariadb(url) else ApplyConnection
+        database = connect(url, request.stream, request.dry_run, accepts, as_replica, timeout, refused)
         try:
             with Scratch() as scratch:
                 database.restore(scratch)

@@ -171,7 +171,8 @@ INPUTS = Argument(
     "`kafka://BROKER/TOPIC`.",
 )
 CHANGES_AND_DATABASE = Argument(
-    metavar="INPUT... DATABASE", help="Change files, as of `ggfmt consolidate`, and the URL of a PostgreSQL database."
+    metavar="INPUT... DATABASE",
+    help="Change files, as of `ggfmt consolidate`, and the URL of a PostgreSQL or MariaDB.",
 )
 CONFIG = Option(
     "-c", "--config", metavar="FILE", file=True, panel="Handlers", help="A GoldenGate handler file (Java properties)."

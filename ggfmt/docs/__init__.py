@@ -35,7 +35,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         ),
         "How to load": (
             "consolidate-rows compare-rows load-parquet load-delta load-iceberg load-snowflake load-a-database"
-            " apply-to-postgresql"
+            " apply-to-postgresql apply-to-mariadb"
         ),
         "How to run": ("run-on-a-cluster run-on-a-platform use-python use-dataframes use-spark-connect monitor-runs"),
         "Reference": (

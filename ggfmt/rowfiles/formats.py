@@ -78,6 +78,7 @@ _DECLARED = (
         target="ggfmt.rows.targets.iceberg:IcebergTarget", library="pyiceberg", lacks=("lists",),
     ),
     RowFormat("postgresql", "PostgreSQL", target="ggfmt.rows.targets.postgresql:PostgreSQLTarget", connects=True),
+    RowFormat("mariadb", "MariaDB", target="ggfmt.rows.targets.mariadb:MariaDBTarget", connects=True),
     RowFormat("spark", "DataFrames", target="", lacks=("times of day",)),
 )  # fmt: skip
 ROW_FORMATS: dict[str, RowFormat] = {each.name: each for each in _DECLARED}

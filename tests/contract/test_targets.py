@@ -8,6 +8,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, ClassVar
 
+import mariadb
 import pytest
 from kafka_broker import kafka_broker
 from postgres import Server, server_or_skip
@@ -25,6 +26,12 @@ TARGETS: list[type[Target]] = [target for module in MODULES for target in getatt
 @pytest.fixture(scope="module")
 def postgresql() -> Iterator[Server]:
     with server_or_skip() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def mariadb_server() -> Iterator[mariadb.Server]:
+    with mariadb.server_or_skip() as started:
         yield started
 
 

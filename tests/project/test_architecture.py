@@ -88,7 +88,7 @@ LIBRARIES: dict[str, set[str]] = {
     },
     "msgspec": {"columnar", "formats", "commit", "reading", "sinks", "definitions", "frames", "rows.readers"},
     "adbc_driver_postgresql": {"database.postgresql"},
-    "pymysql": {"database.sql_connection"},
+    "pymysql": {"database.sql_connection", "rows.targets.mariadb_state"},
     "sqlalchemy": {"database.sql_connection"},
     "confluent_kafka": {"kafka"},
     "tomli": {"config.settings_file"},

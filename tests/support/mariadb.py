@@ -12,6 +12,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import pymysql
+import pytest
 
 _SECONDS = 60  # until the server answers
 
@@ -33,6 +37,10 @@ class Server:
     home: Path
     port: int
 
+    def connected(self, database: str | None = None) -> pymysql.Connection[Any]:
+        user = {"user": "root", "unix_socket": f"{self.home}/socket"}
+        return pymysql.connect(**user, database=database, charset="utf8mb4", autocommit=True)
+
     def run(self, sql: str) -> str:
         """Run statements as the administrator, and return what they print."""
         words = [str(_program("mariadb")), "--no-defaults", "--protocol=socket", f"--socket={self.home}/socket"]
@@ -49,20 +57,22 @@ def server(more: Sequence[str] = ("--skip-log-bin",)) -> Iterator[Server]:
         if os.geteuid() == 0:
             shutil.chown(home, "mysql")
         data = [f"--datadir={home}/data", f"--user={user}"]
+        # Each server has a directory of its own for temporary tables: one that starts removes those of others.
+        environment = {**os.environ, "TMPDIR": str(home)}
         words = [
             str(_program("mariadb-install-db")),
             "--no-defaults",
             "--auth-root-authentication-method=normal",
             *data,
         ]
-        subprocess.run(words, check=True, capture_output=True, timeout=120)
+        subprocess.run(words, check=True, capture_output=True, timeout=120, env=environment)
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port: int = probe.getsockname()[1]
         options = [f"--socket={home}/socket", f"--port={port}", "--bind-address=127.0.0.1", *more]
         with (home / "log").open("wb") as log:
             words = [str(_program("mariadbd")), "--no-defaults", *data, *options]
-            process = subprocess.Popen(words, stdout=log, stderr=log)
+            process = subprocess.Popen(words, stdout=log, stderr=log, env=environment)
         try:
             running = Server(home, port)
             _wait(running, process)
@@ -72,6 +82,14 @@ def server(more: Sequence[str] = ("--skip-log-bin",)) -> Iterator[Server]:
             process.wait()
     finally:
         shutil.rmtree(home, ignore_errors=True)
+
+
+@contextmanager
+def server_or_skip() -> Iterator[Server]:
+    if not programs():
+        pytest.skip("there is no MariaDB that can be started")
+    with server() as started:
+        yield started
 
 
 def _wait(running: Server, process: subprocess.Popen[bytes]) -> None:

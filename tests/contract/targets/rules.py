@@ -165,7 +165,7 @@ def tables_in_two_cases(target: Target) -> None:
 
 
 def _adds_columns(target: type[Target]) -> bool:
-    return target.has_rows and target.name != "postgresql"
+    return target.has_rows and not target.server
 
 
 @rule(of_place=False, applies=_adds_columns)
@@ -279,7 +279,7 @@ def a_file_of_a_table_that_was_removed(target: Target) -> None:
     """Rows of other keys were in it: no run goes on as if nothing had happened."""
     rows = [{"ID": str(number), "V": "v" * 50} for number in range(300)]
     target.add(inserted(*rows))
-    size = {"file_size": "1k"} if target.name != "postgresql" else {}
+    size = {"file_size": "1k"} if not target.server else {}
     target.run(**size)
     if not target.remove_file(T):
         return

@@ -591,7 +591,7 @@ def test_a_user_without_the_schema_needs_the_table_of_the_state(target: Target) 
 
 
 def test_what_is_no_database_is_refused(tmp_path: Path) -> None:
-    for inputs in ([tmp_path], [tmp_path, "mysql://h/d"], ["postgresql://h/d"]):
+    for inputs in ([tmp_path], [tmp_path, "oracle://h/d"], ["postgresql://h/d"]):
         with refused("GG580", "last the URL"):
             ggfmt.apply([str(each) for each in inputs])
 
