@@ -25,7 +25,6 @@ import ggfmt
 
 State = dict[str, Any]  # the rows of tables by schema, `heirs`, `calls` of triggers, and the `log` of the source
 _ALTERED = 0.3  # the share of rounds before which another client alters the target
-_RUN = 0.4  # seconds from the connection of a run to its end, about
 _WAIT = 20  # seconds until the server sees that a run was killed
 _OWN = {"own": ("'dflt'", "'o' || nextval('target.trace')"), "own_number": ("null", "nextval('target.trace')")}
 _OWN["later"] = _OWN["own"]
@@ -87,13 +86,20 @@ def _own_differences(table: Table, before: State, after: State, source: Any, tar
             yield f"{table.name}: triggers of too many rows: {dict(calls)}, {born} new, {len(dead)} deleted"
 
 
+def _json_of(name: str) -> str:
+    return f"coalesce((select json_agg(t) from {name} t), '[]')"
+
+
 class Rounds:
     """A random schema, and what follows it."""
+
+    run_seconds = 0.4  # from the connection of a run to its end, about
 
     def __init__(
         self, server: Server, work: Path, random: Random, counts: Counter[str], tables: Sequence[Table] = ()
     ) -> None:
         self._server, self._work, self._random, self.counts = server, work, random, counts
+        self.url = server.url
         self.tables = tables or random_tables(random)
         self._as_texts, self._position, self._runs = random.random() < 0.5, 0, 0
         self._server.run(SOURCE + "".join(table.ddl("source") for table in self.tables))
@@ -103,9 +109,7 @@ class Rounds:
 
     def restart(self) -> None:
         """Make the target again, with the rows of the source."""
-        self._runs += 1
-        self._changes, self._known = self._work / f"changes-{self._runs}", set[str]()
-        self._changes.mkdir(parents=True)
+        self._begin()
         sql = TARGET + "".join(table.ddl("target") for table in self.tables)
         sql += "drop schema public cascade; create schema public; set session_replication_role = replica;\n"
         for table in self.tables:
@@ -116,19 +120,27 @@ class Rounds:
         references = "".join(table.references_ddl("target") for table in self.tables)
         self._server.run(f"{sql} reset session_replication_role;\n{references}")
 
+    def _begin(self) -> None:
+        self._runs += 1
+        self._changes, self._known = self._work / f"changes-{self._runs}", set[str]()
+        self._changes.mkdir(parents=True)
+
+    def run_target(self, sql: str) -> None:
+        self._server.run(sql)
+
     def dump(self, first: str = "") -> State:
-        def rows(name: str) -> str:
-            return f"coalesce((select json_agg(t) from {name} t), '[]')"
+        target = f"'target', {self._every('target')}, 'heirs', {self._every('target', '_heir')}"
+        return self._dump_source(first, f"{target}, 'calls', {_json_of('target.calls')},")
 
-        def every(schema: str, suffix: str = "") -> str:
-            several = [table for table in self.tables if table.has_heir or not suffix]
-            names = {table.name: table.only + f"{schema}.{table.name}{suffix}" for table in several}
-            return "json_build_object(" + ", ".join(f"'{name}', {rows(place)}" for name, place in names.items()) + ")"
+    def _every(self, schema: str, suffix: str = "") -> str:
+        several = [table for table in self.tables if table.has_heir or not suffix]
+        names = {table.name: table.only + f"{schema}.{table.name}{suffix}" for table in several}
+        return "json_build_object(" + ", ".join(f"'{name}', {_json_of(place)}" for name, place in names.items()) + ")"
 
+    def _dump_source(self, first: str = "", more: str = "") -> State:
+        log = _json_of("(select * from source.log order by seq)")
         text = self._server.run(
-            f"{first} select json_build_object('source', {every('source')}, 'target', {every('target')}, 'heirs',"
-            f" {every('target', '_heir')}, 'calls', {rows('target.calls')},"
-            f" 'log', {rows('(select * from source.log order by seq)')})"
+            f"{first} select json_build_object('source', {self._every('source')}, {more} 'log', {log})"
         )
         state: State = json.loads(text, parse_float=str)
         return state
@@ -137,7 +149,7 @@ class Rounds:
         """Run transactions and the command, and yield the differences."""
         table = self._random.choice(self.tables)
         if self._random.random() < _ALTERED and "later" not in table.own:
-            self._server.run(f"alter table target.{table.name} add column later text default 'dflt'")
+            self.add_column(table)
             table.own["later"] = "dflt"
             self.counts["added columns"] += 1
         before = self.dump_anew()
@@ -159,17 +171,30 @@ class Rounds:
             if not was_repaired:
                 self.restart()
                 return
-        message = self._apply()
+        message = self.apply()
         if message and self._is_rigid(before, after):
             self.counts["rounds with rigid foreign keys"] += 1
-            for each in self.tables:
-                for number, _ in enumerate(each.references):
-                    self._server.run(f"alter table target.{each.name} alter constraint fk{number} deferrable")
-            message = self._apply()
+            message = self.loosen()
         if message:
             yield f"refused: {message}"
         else:
             yield from differences(self.tables, before, {**self.dump(), "log": log})
+
+    def add_column(self, table: Table) -> None:
+        self._server.run(f"alter table target.{table.name} add column later text default 'dflt'")
+
+    def loosen(self) -> str:
+        """Apply the changes without immediate foreign keys, and return the error."""
+        for each in self.tables:
+            for number, _ in enumerate(each.references):
+                self._server.run(f"alter table target.{each.name} alter constraint {each.name}_fk{number} deferrable")
+        return self.apply()
+
+    def is_immediate(self, timing: str) -> bool:
+        return not timing
+
+    def options(self) -> dict[str, Any]:
+        return {}
 
     def dump_anew(self) -> State:
         """Return the rows before a round. Each has own values of its own now."""
@@ -193,12 +218,12 @@ class Rounds:
             key = next([*table.key] for table in self.tables if table.name == item["name"])
             yield {**record, "primary_keys": key, "tokens": {"xid": item["xid"]}}
 
-    def _apply(self) -> str:
+    def apply(self) -> str:
         """Run the command, and return its error."""
         limit = time.monotonic() + _WAIT
         while True:
             try:
-                ggfmt.apply(self._changes, self._server.url)
+                ggfmt.apply(self._changes, self.url, **self.options())
                 return ""
             except ggfmt.GgfmtError as error:
                 if "GG501" not in str(error) or time.monotonic() > limit:
@@ -213,19 +238,19 @@ class Rounds:
             was = {one.parent.key_of(row): row["rid"] for row in before["source"][one.parent.name]}
             referred = {tuple(row[column] for column in one.columns) for row in before["source"][child.name]}
             left = [key for key in referred & was.keys() if now.get(was[key]) != key]
-            is_rigid = one.on_update == "no action" and not one.timing
+            is_rigid = one.on_update == "no action" and self.is_immediate(one.timing)
             if is_rigid and any(was[key] in now or key in now.values() for key in left):
                 return True
         return False
 
     def _kill(self, before: State, log: Sequence[Row]) -> Iterator[str]:
         """Start a run, and kill it: it has written all or nothing."""
-        words = [sys.executable, "-m", "ggfmt", "apply", str(self._changes), self._server.url]
+        given = [f"--{name.replace('_', '-')}" for name, value in self.options().items() if value]
+        words = [sys.executable, "-m", "ggfmt", "apply", str(self._changes), self.url, *given]
         process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        backends = "select count(*) > 1 from pg_stat_activity where backend_type = 'client backend'"
-        while process.poll() is None and self._server.run(backends) == "f\n":
+        while process.poll() is None and not self.is_connected():
             pass
-        time.sleep(self._random.uniform(0, _RUN))
+        time.sleep(self._random.uniform(0, self.run_seconds))
         self.counts["kills" if process.poll() is None else "kills too late"] += 1
         process.kill()
         process.wait()
@@ -234,26 +259,35 @@ class Rounds:
             self.counts["killed after the commit"] += 1
             yield from (f"killed: {text}" for text in differences(self.tables, before, {**state, "log": log}))
 
+    def is_connected(self) -> bool:
+        """Return whether a run is connected to the target."""
+        query = "select count(*) > 1 from pg_stat_activity where backend_type = 'client backend'"
+        return self._server.run(query) == "t\n"
+
+    def alterations(self, table: Table) -> Sequence[tuple[str, str, str]]:
+        """Return what another client does, with statements, and those that repair it, if any do."""
+        full = f"target.{table.name}"
+        alter = f"alter table {full} rename"
+        quiet = "set client_min_messages = warning;"
+        return [
+            ("renamed table", f"{alter} to away", f"alter table target.away rename to {table.name}"),
+            ("renamed column", f"{alter} column v to away", f"{alter} column away to v"),
+            ("dropped column", f"{quiet} alter table {full} drop column v cascade", ""),
+            ("table made again", f"{quiet} drop table {full} cascade; {table.ddl('target')}", ""),
+        ]
+
     def _alter(self, before: State, table: Table) -> Generator[str, None, bool]:
         """Alter the target as another client; return whether the table could be repaired."""
         full = f"target.{table.name}"
-        alter = f"alter table {full} rename"
-        what, sql, repair = self._random.choice(
-            [
-                ("renamed table", f"{alter} to away", f"alter table target.away rename to {table.name}"),
-                ("renamed column", f"{alter} column v to away", f"{alter} column away to v"),
-                ("dropped column", f"alter table {full} drop column v cascade", ""),
-                ("table made again", f"drop table {full} cascade; {table.ddl('target')}", ""),
-            ]
-        )
+        what, sql, repair = self._random.choice(self.alterations(table))
         self.counts[what] += 1
-        self._server.run(f"set client_min_messages = warning; {sql}")
-        message = self._apply()
+        self.run_target(sql)
+        message = self.apply()
         if "GG596" not in message or full not in message or ("column" in what and "`v`" not in message):
             yield f"{what}: not refused by name, but: {message or 'exit 0'}"
             return False
         if repair:
-            self._server.run(repair)
+            self.run_target(repair)
             if self.dump()["target"] != before["target"]:
                 yield f"{what}: refused, but changed"
         return bool(repair)

