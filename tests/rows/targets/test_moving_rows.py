@@ -201,6 +201,24 @@ def test_a_key_of_two_columns_follows_its_parent(database: Database) -> None:
     ]
 
 
+@pytest.mark.parametrize("type", ["timestamp", "timestamptz"])
+def test_a_time_of_day_is_not_cut_where_the_changes_have_a_date(database: Database, type: str) -> None:
+    database.server.run(f"create table s.t (id int primary key, v {type}, w int)")
+    database.server.run("insert into s.t values (1, '2024-01-01 00:00', 1), (2, '2024-01-01 10:00', 1)")
+    steps = [change("U", n, "S.T", before={"ID": n}, after={"ID": n, "W": 5}) for n in (1, 2)]
+    steps.append(change("I", 3, "S.T", after={"ID": 3, "V": "2024-02-02", "W": 5}))
+    types = ["*.ID=bigint", "*.V=date"]
+    with pytest.raises(ggfmt.GgfmtError, match=r"`2024-01-01 10:00:00(\+00)?` is not a value of the type `date`"):
+        database.apply(steps, types=types)
+    database.server.run("update s.t set v = '2024-01-01 00:00'")
+    database.apply(types=types)
+    assert database.rows("select v::date::text, w from s.t where v::time = '00:00'") == [
+        ("2024-01-01", "5"),
+        ("2024-01-01", "5"),
+        ("2024-02-02", "5"),
+    ]
+
+
 def test_no_key_follows_its_parent_as_replica(database: Database) -> None:
     database.server.run(
         "create table s.p (id int primary key); insert into s.p values (1);"
