@@ -54,6 +54,10 @@ class ApplyRequest:
     accept: Annotated[
         bool, Option(panel="Checks", help="Go on with tables that another program has altered or made again.")
     ] = False
+    keep: Annotated[
+        Literal["deleted"] | None,
+        Option(panel="Output", metavar="deleted", help="Keep rows that the source deletes, marked in `_state`."),
+    ] = None
     as_replica: Annotated[
         bool, Option(panel="Output", help="Check no foreign keys and fire no triggers, as replication does.")
     ] = False
@@ -114,13 +118,21 @@ def run_application(request: ApplyRequest) -> AppliedStatements:
         help = "for example `ggfmt apply changes/ postgresql://HOST/DATABASE`"
         raise UsageError("GG580", "give change files, and last the URL of a PostgreSQL or MariaDB database", help=help)
     shared = {each.name for each in parameters(ConsolidateRequest)} & {each.name for each in parameters(ApplyRequest)}
-    given: dict[str, Any] = {name: getattr(request, name) for name in shared}
+    given: dict[str, Any] = {name: getattr(request, name) for name in shared - {"keep"}}  # the target keeps them
     remove_abandoned()
     refused: dict[str, GgfmtError] = {}
     while True:
-        accepts, as_replica, timeout = request.accept, request.as_replica, request.lock_timeout
         connect = ApplyMariaDB if is_mariadb(url) else ApplyConnection
-        database = connect(url, request.stream, request.dry_run, accepts, as_replica, timeout, refused)
+        database = connect(
+            url,
+            request.stream,
+            request.dry_run,
+            request.accept,
+            request.as_replica,
+            request.keep is not None,
+            request.lock_timeout,
+            refused,
+        )
         try:
             with Scratch() as scratch:
                 database.restore(scratch)

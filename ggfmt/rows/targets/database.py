@@ -34,13 +34,14 @@ from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.manifest import TableResult, with_set_aside
 from ggfmt.rows.numbers import NumberRange
 from ggfmt.rows.output import RowsDirectory
-from ggfmt.rows.query import MOVED_FROM, RowQuery
+from ggfmt.rows.query import CURRENT, MOVED_FROM, STATE, RowQuery
 from ggfmt.rows.readers import read_rows
 from ggfmt.rows.request import TargetOptions
 from ggfmt.rows.results import TableQuery
 from ggfmt.rows.staging import load
 from ggfmt.rows.tables import RowTable, with_found_types
 from ggfmt.rows.targets.database_table import (
+    MARK,
     CatalogTable,
     Parking,
     TargetCatalog,
@@ -207,6 +208,8 @@ class DatabaseTarget(RowTarget):
     def _add_table(self, table: RowTable, catalog: TargetCatalog) -> None:
         schema, name = self._place(table.name, catalog)
         there = catalog.schemas[schema][name]
+        if self._database.keeps_deleted:
+            there = replace(there, acts_on_delete=False)
         if self._database.as_replica:  # foreign keys neither check rows nor change them
             there = replace(there, foreign_keys=[], acts_on_delete=False)
         self._tables[table.name] = self._target_table(table, there)
@@ -274,11 +277,17 @@ class DatabaseTarget(RowTarget):
         columns = table.epochs[-1].columns
         lacking = [each for each in columns if known is None or not found_name(table.name, each, known.columns)]
         self._check_cases(table.name, lacking, columns)
+        marks = self._database.keeps_deleted and (known is None or STATE not in known.columns)
+        if self._database.keeps_deleted and STATE in columns:
+            message = f"the changes have a column `{STATE}`, which marks deleted rows"
+            raise table_error(table.name, message, "leave it out with `--columns`", STATE)
         if schema not in catalog.schemas:
             self._database.execute(sql("create schema {}", self._database.dialect.identifier(schema)), table.name)
             catalog.schemas[schema] = {}
         names = {column: self._database.dialect.identifier(self._new_name(table.name, column)) for column in lacking}
         added = [sql("{} {}", names[column], self._new_type(table, column)) for column in lacking]
+        if marks:
+            added.append(sql("{} varchar(10) default '{}' not null", MARK, sql(CURRENT)))
         if known is None:
             added.append(sql("primary key ({})", joined(", ", [names[column] for column in table.key])))
             self._database.execute(sql("create table {} ({})", shown, joined(", ", added)), table.name)
@@ -305,6 +314,9 @@ class DatabaseTarget(RowTarget):
         if there is None:
             return
         entry = self._known.get(table.name, {})
+        if entry.get("keeps_deleted") and not self._database.keeps_deleted:
+            message = f"rows that the source has deleted are still in the table, marked in `{STATE}`"
+            raise table_error(table.name, message, "run with `--keep deleted`, as before")
         before, now = entry.get("oids", [None, None]), [there.identity, self._database.state_oid]
         if before[1] not in (None, now[1]) or self._database.accepts:
             return
@@ -414,9 +426,14 @@ class DatabaseTarget(RowTarget):
         table, database = change.table, self._database
         if not change.rows:
             return
+        if table.keeps_deleted:
+            database.execute(table.replace_marked(), table.source)
         if change.moves:
             self._check_moves(table)
             column, is_occupied = table.parked_column(), database.value(table.occupied())
+            if is_occupied and table.keeps_deleted and change.may_delete and not change.deletes_first:
+                message = "keys change with those of another table, and take those of rows that are deleted"
+                raise table_error(table.source, message, "run without `--keep` into a table of its own")
             if is_occupied and column is not None:
                 change.parking = self._parking(table, column)
                 database.execute(table.park(change.parking), table.source)
@@ -430,7 +447,9 @@ class DatabaseTarget(RowTarget):
             value = None
             if column.there.required or index.one_null:
                 value = self._parking(table, column)
-            gone = None if change.deletes_first or not change.may_delete else table.gone(change.parking, True, True)
+            gone = None
+            if change.may_delete and not (change.deletes_first or table.keeps_deleted):
+                gone = table.gone(change.parking, True, True)
             database.execute(table.park_unique(column, value, own, gone, change.truncates), table.source)
         for statement in table.merge():
             database.execute(statement, table.source)
@@ -478,6 +497,7 @@ class DatabaseTarget(RowTarget):
                 entry, table = document["tables"][name], self._tables[name]
                 entry["oids"] = [table.there.identity, self._database.state_oid]
                 entry["target"] = [table.there.schema, table.there.name]
+                entry["keeps_deleted"] = table.keeps_deleted
                 columns = ((each.source, each.there) for each in table.columns)
                 entry["there"] = {source: [there.number, there.name, there.written] for source, there in columns}
                 entry["dropped"] = sorted(earlier - entry["columns"].keys())

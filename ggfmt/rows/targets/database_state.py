@@ -32,6 +32,7 @@ class ApplyDatabase(DatabaseConnection):
     dry_run  the transaction is not committed; `statements` has what it did
     accepts  the run goes on with tables that another program has altered, or made again
     as_replica  no foreign key is checked, or changes rows
+    keeps_deleted  rows that the source deletes are marked in the column `_state`, and stay
     refused  tables that another connection of this run could not write, and that are set aside
     """
 
@@ -42,10 +43,17 @@ class ApplyDatabase(DatabaseConnection):
     _driver_connection: Any  # with cursors
 
     def _prepare(
-        self, stream: str, dry_run: bool, accepts: bool, as_replica: bool, refused: Mapping[str, GgfmtError] | None
+        self,
+        stream: str,
+        dry_run: bool,
+        accepts: bool,
+        as_replica: bool,
+        keeps_deleted: bool,
+        refused: Mapping[str, GgfmtError] | None,
     ) -> None:
         self.refused = refused or {}
         self.stream, self.dry_run, self.accepts, self.as_replica = stream, dry_run, accepts, as_replica
+        self.keeps_deleted = keeps_deleted
         self.statements: list[str] = []
         self._restored: dict[str, bytes] = {}
 

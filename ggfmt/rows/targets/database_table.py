@@ -15,8 +15,13 @@ from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import Span, UsageError
 from ggfmt.frames.column_types import TEXT
 from ggfmt.model.sql import Sql, joined, sql
+from ggfmt.rows.query import DELETED, STATE
 
 NO_SQL = sql("")
+MARK = sql(STATE)  # the column that marks rows of `--keep deleted`
+_DELETED = sql("'{}'", sql(DELETED))
+_IS_MARKED = sql("coalesce(t.{}, '') = {}", MARK, _DELETED)
+_IS_CURRENT = sql("coalesce(t.{}, '') <> {}", MARK, _DELETED)
 
 
 def table_error(table: str, message: str, help: str, column: str | None = None) -> UsageError:
@@ -181,6 +186,7 @@ class TargetTable(ABC):
     there: CatalogTable
     columns: Sequence[Any]  # each a `TargetColumn`
     key: tuple[int, ...]
+    keeps_deleted: bool = False  # rows that the source deletes are marked, and count as gone
 
     @property
     @abstractmethod
@@ -277,6 +283,11 @@ class TargetTable(ABC):
     def read_touched(self) -> Sql:
         """Return the query of the present rows, with the keys as the source writes them."""
 
+    @property
+    def _only_current(self) -> Sql:
+        """What a query of present rows has after its condition."""
+        return sql(" and {}", _IS_CURRENT) if self.keeps_deleted else NO_SQL
+
     # Moving rows to other keys
 
     def occupied(self) -> Sql:
@@ -335,14 +346,25 @@ class TargetTable(ABC):
         return sql("select {} from ({}) as g{}", joined(", ", present), gone, joins)
 
     def delete(self, parking: Parking | None, has_rows: bool, upserted: bool, truncates: bool) -> Sql:
-        """Return the statement that deletes rows that are no more: after a truncate, all but those that came again."""
+        """Return the statement that deletes or marks rows that are no more: after a truncate, all but those that came
+        again."""
         if not truncates:
             gone = sql("({}) as gone", self.gone(parking, has_rows, upserted))
-            return self._delete(gone, self._same_key(self._values("gone.v{}")))
-        if not has_rows:
-            return sql("delete from {}", self.only)
+            same = self._same_key(self._values("gone.v{}"))
+            if self.keeps_deleted:
+                return self._update(gone, same, {MARK: _DELETED}, _IS_CURRENT)
+            return self._delete(gone, same)
         same = self._same_key(self._values("r.v{}"))
-        return sql("{} where not exists (select 1 from {} as r where {})", self._delete(), self._rows(), same)
+        others = sql("not exists (select 1 from {} as r where {})", self._rows(), same)
+        if self.keeps_deleted:
+            where = sql(" and {}", others) if has_rows else NO_SQL
+            return sql("update {} as t set {} = {} where {}{}", self.only, MARK, _DELETED, _IS_CURRENT, where)
+        return sql("{} where {}", self._delete(), others) if has_rows else sql("delete from {}", self.only)
+
+    def replace_marked(self) -> Sql:
+        """Return the statement that deletes marked rows where other rows come."""
+        same = self._same_key(self._values("r.v{}"))
+        return self._delete(sql("{} as r", self._rows()), sql("{} and {}", same, _IS_MARKED))
 
     def park_unique(
         self, column: Any, value: Parking | None, own: Sequence[tuple[int, Any]], gone: Sql | None, truncates: bool

@@ -95,10 +95,11 @@ class ApplyMariaDB(SqlConnection, ApplyDatabase):
         dry_run: bool,
         accepts: bool = False,
         as_replica: bool = False,
+        keeps_deleted: bool = False,
         lock_timeout: float | None = None,
         refused: Mapping[str, GgfmtError] | None = None,
     ) -> None:
-        self._prepare(stream, dry_run, accepts, as_replica, refused)
+        self._prepare(stream, dry_run, accepts, as_replica, keeps_deleted, refused)
         self.altered: set[str] = set()  # tables
         self._settings = [*_SETTINGS, f"foreign_key_checks = {int(not as_replica)}"]
         if lock_timeout is not None:

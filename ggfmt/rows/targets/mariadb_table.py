@@ -120,7 +120,7 @@ class MariaDBTable(TargetTable):
         """As above. The rows are locked."""
         names = {i: sql("k.k{}", j) for j, i in enumerate(self.key) if not self.columns[i].is_bytes}
         texts = joined(", ", [names.get(i, column.text) for i, column in enumerate(self.columns)])
-        same = self._same_key(self._values("k.v{}"))
+        same = sql("{}{}", self._same_key(self._values("k.v{}")), self._only_current)
         return sql("select {} from {} k straight_join {} t on {} for update", texts, self._keys, self.shown, same)
 
     # Moving rows to other keys

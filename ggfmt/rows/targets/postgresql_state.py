@@ -62,10 +62,11 @@ class ApplyConnection(PostgreSQL, ApplyDatabase):
         dry_run: bool,
         accepts: bool = False,
         as_replica: bool = False,
+        keeps_deleted: bool = False,
         lock_timeout: float | None = None,
         refused: Mapping[str, GgfmtError] | None = None,
     ) -> None:
-        self._prepare(stream, dry_run, accepts, as_replica, refused)
+        self._prepare(stream, dry_run, accepts, as_replica, keeps_deleted, refused)
         self._stream = POSTGRESQL.literal(stream)
         self._closed = Event()
         settings = [*_SETTINGS, sql("set local lock_timeout = {}", round(1000 * (lock_timeout or 0)))]

@@ -116,7 +116,7 @@ class PostgreSQLTable(TargetTable):
     def read_touched(self) -> Sql:
         names = {i: sql("k.k{}", j) for j, i in enumerate(self.key) if not pa.types.is_binary(self.columns[i].type)}
         texts = [sql('{} as "{}"', names.get(i, column.text), i) for i, column in enumerate(self.columns)]
-        same = self._same_key(self._values("k.v{}"))
+        same = sql("{}{}", self._same_key(self._values("k.v{}")), self._only_current)
         return sql("select {} from {} as k join {} as t on {}", joined(", ", texts), self._keys, self.only, same)
 
     # Moving rows to other keys
