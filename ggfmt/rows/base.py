@@ -29,12 +29,17 @@ log = logging.getLogger("ggfmt")
 @dataclass(frozen=True)
 class BaseFile:
     """A file of rows. `bucket`: of its keys, if an earlier run has divided them; `deleted`: rows that do not count, as
-    `encode_places` has them."""
+    `encode_places` has them; `known_size`: as the manifest has it."""
 
     location: Location
     suffix: str
     bucket: int | None = None
     deleted: str = ""
+    known_size: int | None = None
+
+    @property
+    def size(self) -> int:
+        return int(self.known_size or self.location.info().size or 0)
 
 
 @dataclass(frozen=True)
@@ -97,7 +102,10 @@ def result_snapshot(store: Store, root: str, document: Mapping[str, Any]) -> Bas
         suffix = _suffix_of(own, name)
         tables[name] = replace(
             described_table(name, entry),
-            files=tuple(BaseFile(each, suffix, of.get("bucket"), of.get("deleted", "")) for each, of in own.items()),
+            files=tuple(
+                BaseFile(each, suffix, of.get("bucket"), of.get("deleted", ""), of.get("bytes"))
+                for each, of in own.items()
+            ),
             bucket_count=entry.get("buckets") or 0,
             complete=not entry["unresolved"],
         )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import pyarrow as pa
 
@@ -17,8 +18,20 @@ from ggfmt.diagnostics.diagnostic import Span, UsageError
 from ggfmt.location import Location
 from ggfmt.rowfiles.writers import Partition, WrittenFile, write_rows
 
+MAX_SMALL_FILES = 8  # of about one size: within a factor of 8
 MAX_PARTITIONS = 1_000  # of a bucket: each is a file
 MAX_PARTITION_CHARACTERS = 200  # readers take an empty text for NULL, and statistics have no long one
+
+_File = TypeVar("_File")
+
+
+def files_to_join(sizes: Mapping[_File, int], worn: Collection[_File] = ()) -> list[_File]:
+    """Return which files become one. Those of about one size are joined once they are many, with all smaller ones: a
+    row is written a few times, however many runs there are. `worn`: in any case, with all that are much smaller."""
+    classes = {file: size.bit_length() // 3 for file, size in sizes.items()}
+    many = [size for size, count in Counter(classes.values()).items() if count > MAX_SMALL_FILES]
+    most = max([-1, *many, *(classes[file] - 1 for file in worn)])
+    return [file for file, size in classes.items() if size <= most or file in worn]
 
 
 @dataclass(frozen=True)

@@ -389,7 +389,7 @@ class _TableWork:
             kept.hashes,
         )
         self._buckets = buckets_of(table, staged.buckets)
-        base_size = sum(int(file.location.info().size or 0) for file in base.files)
+        base_size = sum(file.size for file in base.files)
         size = self._staged.size + STAGED_BYTES_PER_BYTE * base_size
         file_size = settings.target.file_size
         unit = None if file_size is None else STAGED_BYTES_PER_BYTE * file_size

@@ -37,7 +37,7 @@ from ggfmt.rows.answers import answers
 from ggfmt.rows.base import BaseFile
 from ggfmt.rows.kept import as_kept, kept_schema, without_keys
 from ggfmt.rows.key_updates import LinkedKeys
-from ggfmt.rows.layout import FileLayout
+from ggfmt.rows.layout import FileLayout, files_to_join
 from ggfmt.rows.numbers import is_number
 from ggfmt.rows.operations import DELETE, INSERT, OPS, UPDATE, base_operations, key_values, staged_schema
 from ggfmt.rows.ordering import Ordering
@@ -61,7 +61,7 @@ from ggfmt.rows.tables import RowTable, can_hold
 UNRESOLVED_SCHEMA = pa.schema([pa.field(REASON, TEXT), *(field for field in GENERIC if field.name != "tokens")])
 MAX_PLACES = 3  # of unresolved operations, in an error
 MAX_HELD_BYTES = 64 << 20  # of rows of a bucket, which otherwise are read again where they have to be written
-MIN_MARKED = 20  # rows in a file for each that is marked as deleted, or is in the other file of the bucket
+MIN_MARKED = 4  # rows in a file for each that is marked as deleted
 MIN_SLICE_ROWS = 1000  # on average, to take parts of a batch as they are: a copy of so many rows costs as much
 
 
@@ -360,39 +360,40 @@ def _merged(
     others = (without_keys(table, rows, plan.kept) for rows in touched_rows)
     found = [*_rows_of_piece(plan, bucket, (iter(operations), others), result, stem), *results]
     after = concatenated(found, query.schema)
-    differs = any(mask.true_count for mask in _different(touched_rows, after, query))
-    if not differs and sum(map(len, touched_rows)) == len(after):
+    gone, is_new = _different(touched_rows, after, query)
+    left = len(gone) - gone.true_count
+    if left == len(gone) == len(after) and not is_new.true_count:
         result.replaced = ()
         result.counts.present += len(after)
         return None
-    new = _beside(before, after, query, result) if plan.layout.deletes else None
-    if new is None:
+    if not plan.layout.deletes or left != len(after) - is_new.true_count:  # another program wrote a row twice
         return chain(unchanged(held if memory.left >= 0 else read(bucket.base_files)), [after])
-    return chain(unchanged(read(result.replaced)), [new]) if result.replaced or len(new) else None
+    stay = _mark_deleted(before, gone, result)
+    new = after.filter(_different(stay, after, query)[1])
+    result.counts.present += sum(map(len, stay))
+    has_others = any(before[file].count > sum(map(len, before[file].touched)) for file in result.replaced)
+    return chain(unchanged(read(result.replaced)), [new]) if has_others or len(new) else None
 
 
-def _beside(
-    before: Mapping[BaseFile, _BaseRows], after: pa.RecordBatch, query: TableQuery, result: UnitResult
-) -> pa.RecordBatch | None:
-    """Mark rows of the largest file as deleted. Return the rows that another file has in place of them and of all
-    other files; None if too many rows of the file are not there any more."""
-    main = max(before, key=lambda file: before[file].count)
-    own, deleted = before[main], decode_places(main.deleted)
-    size = own.count + len(deleted)
-    gone, is_new = _different(own.touched, after, query)
-    others = sum(rows.count for rows in before.values()) - own.count
-    if sum(map(len, own.touched)) - gone.true_count != len(after) - is_new.true_count:
-        return None  # another program wrote a row twice
-    if MIN_MARKED * (len(deleted) + gone.true_count + others + is_new.true_count) > size:
-        return None
-    if gone.true_count:
-        every = numbered(size)
-        present = every.filter(pc.invert(pc.is_in(every, value_set=deleted)))
-        places = pa.concat_arrays([deleted, present.take(own.places.filter(gone))])
-        result.shortened.append(ShortenedFile(main, encode_places(places), size - len(places)))
-    result.counts.present += len(after) - is_new.true_count + gone.true_count
-    result.replaced = [file for file in before if file != main]
-    return after.filter(is_new)
+def _mark_deleted(
+    before: Mapping[BaseFile, _BaseRows], gone: pa.BooleanArray, result: UnitResult
+) -> list[pa.RecordBatch]:
+    """Choose the files that a new one replaces, and mark rows of others as deleted. Return the touched rows that stay
+    where they are. `gone`: by touched row."""
+    marks, worn = {}, set()
+    for file, rows in before.items():
+        deleted, places = decode_places(file.deleted), rows.places
+        size, own, gone = rows.count + len(deleted), gone.slice(0, len(places)), gone.slice(len(places))
+        if MIN_MARKED * (len(deleted) + own.true_count) > size:
+            worn.add(file)
+        elif own.true_count:
+            every = numbered(size)
+            present = every.filter(pc.invert(pc.is_in(every, value_set=deleted)))
+            marked = pa.concat_arrays([deleted, present.take(places.filter(own))])
+            marks[file] = ShortenedFile(file, encode_places(marked), size - len(marked))
+    result.replaced = files_to_join({file: file.size for file in before}, worn)
+    result.shortened += [mark for file, mark in marks.items() if file not in result.replaced]
+    return [rows for file, one in before.items() if file not in result.replaced for rows in one.touched]
 
 
 @dataclass

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import uuid
 from abc import abstractmethod
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -36,7 +35,7 @@ from ggfmt.rowfiles.deleted_rows import decode_places
 from ggfmt.rowfiles.formats import ROW_FORMATS
 from ggfmt.rowfiles.writers import WrittenFile
 from ggfmt.rows.base import BaseFile, BaseSnapshot, BaseTable, location_of, result_snapshot
-from ggfmt.rows.layout import FileLayout
+from ggfmt.rows.layout import FileLayout, files_to_join
 from ggfmt.rows.manifest import (
     COMPACTED_MEMBER,
     PREFIX_MEMBER,
@@ -55,7 +54,6 @@ from ggfmt.rows.targets.table import LakeTable, Round, TableChange, WriteMode
 from ggfmt.rows.targets.target import Describe, Results, RowTarget
 
 ROUND_COLUMN = "_round"  # of net changes that grow
-MAX_SMALL_FILES = 8  # of about one size: within a factor of 8
 _FILE_BYTES = 128 << 20  # without a size of files; those below a quarter of it are small
 _INTERRUPTED = OSError("a signal stopped the run")
 
@@ -372,8 +370,7 @@ class LakeTarget(RowTarget):
         return document
 
     def _compact(self, result: TableResult) -> None:
-        """Join small files of net changes. Those of about one size are joined once they are many, with all smaller
-        ones: a row is written a few times, however many runs there are."""
+        """Join small files of net changes."""
         table = self._open(result.table.name)
         layout = self._layouts[table.name]
         stored = layout.stored
@@ -387,15 +384,10 @@ class LakeTarget(RowTarget):
             return
         small = (self.options.file_size or _FILE_BYTES) // 4
         entries = [entry for entry in self._before.get("files", []) if entry["table"] == table.name]
-        sizes = {
-            entry["path"]: entry["bytes"].bit_length() // 3 for entry in entries if entry.get("bytes", small) < small
-        }
-        present = {path: file for file in table.files if (path := self._path(file)) in sizes}
-        counts = Counter(sizes[path] for path in present)
-        most = max((size for size, count in counts.items() if count > MAX_SMALL_FILES), default=None)
-        if most is None:
+        sizes = {entry["path"]: entry["bytes"] for entry in entries if entry.get("bytes", small) < small}
+        joined = files_to_join({file: sizes[path] for file in table.files if (path := self._path(file)) in sizes})
+        if not joined:
             return
-        joined = [file for path, file in present.items() if sizes[path] <= most]
         batches = (layout.as_stored(rows) for file in joined for rows in read_rows(file, self.suffix, {}, table.name))
         written = layout.write(result.buckets, result.buckets, 0, table.name, stored, batches)
         self._compacted[table.name] = written

@@ -7,6 +7,7 @@ import gc
 import json
 import math
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import polars
@@ -16,6 +17,8 @@ from lake_tables import READERS, Died, add_changes, change, consolidate, dies_at
 
 import ggfmt
 from ggfmt.diagnostics.diagnostic import UsageError
+from ggfmt.rows.layout import MAX_SMALL_FILES
+from ggfmt.rows.units import MIN_MARKED
 from ggfmt.sinks.messages.verification import verify
 
 TARGETS = ("parquet", "delta", "iceberg")
@@ -129,15 +132,19 @@ def test_rows_are_marked_as_deleted_where_few_change(tmp_path: Path, to: str) ->
         assert table_rows(tmp_path, to) == expected
         assert manifest["tables"]["GG.A"]["rows"] == len(expected)
         assert sum(entry.get("rows", 0) for entry in manifest["files"]) == len(expected)
-        assert len(row_files(manifest)) <= 2
-        if day < 3:
-            assert large in digests(manifest)
-            assert [entry for entry in manifest["files"] if "deleted" in entry]
-    assert large not in digests(manifest), "a file with many deleted rows is written again"
-    assert [entry for entry in manifest["files"] if "deleted" in entry], "the new file has some again"
+        assert len(row_files(manifest)) == 1 + day % (MAX_SMALL_FILES + 1)  # all files are of about one size
+        assert (large in digests(manifest)) == (day <= MAX_SMALL_FILES)
+        assert bool([entry for entry in manifest["files"] if "deleted" in entry]) == (len(row_files(manifest)) > 1)
+    gone = range(200, 200 + COUNT // MIN_MARKED)
+    add_changes(tmp_path, "98", [change("D", 60_000 + number, before={"ID": str(number)}) for number in gone])
+    manifest = consolidate(tmp_path, to, **settings)
+    for number in gone:
+        del expected[str(number)]
+    assert not [entry for entry in manifest["files"] if "deleted" in entry], "it is written again"
     add_changes(tmp_path, "99", [change("D", 70_000, before={"ID": "0"}), change("D", 70_001, before={"ID": "1"})])
     manifest = consolidate(tmp_path, to, **settings)
     del expected["0"], expected["1"]
+    assert [entry for entry in manifest["files"] if "deleted" in entry], "the new file has some again"
     assert manifest["tables"]["GG.A"]["rows"] == len(expected)
     assert table_rows(tmp_path, to) == expected
     copy: dict[str, Any] = {"base": str(tmp_path / "lake"), "master": "none", "key": "ID"}
@@ -151,6 +158,32 @@ def test_rows_are_marked_as_deleted_where_few_change(tmp_path: Path, to: str) ->
     changes = str(tmp_path / "changes")
     ggfmt.consolidate(changes, tmp_path / "whole", key="ID", master="none")
     assert ggfmt.compare(str(tmp_path / "whole"), str(tmp_path / "lake")).same
+    assert verify(str(tmp_path / "lake")).findings == []
+
+
+@pytest.mark.parametrize("to", MARKING)
+def test_merges_write_a_few_times_what_they_change(tmp_path: Path, to: str) -> None:
+    """Also the round after a large one, and all others: a large file is not written again for small ones."""
+    random, expected = Random(1), dict[str, str]()
+    known: set[Path] = set()
+    written = []
+    for day, count in enumerate([COUNT, COUNT // 3, *[10] * 20]):
+        today = {str(key): f"{random.getrandbits(4000):01000x}" for key in random.sample(range(COUNT), count)}
+        images = [{"ID": key, "N": text} for key, text in today.items()]
+        kind = "U" if day else "I"
+        add_changes(
+            tmp_path, f"{day:02d}", [change(kind, day * 1000 + n, after=image) for n, image in enumerate(images)]
+        )
+        manifest = consolidate(tmp_path, to, table_options=MARKING[to])
+        expected |= today
+        assert table_rows(tmp_path, to) == expected
+        present = {path for path in tmp_path.glob("lake/GG.A/**/*.parquet") if "_delta_log" not in path.parts}
+        written.append(sum(path.stat().st_size for path in present - known))
+        known = present
+        assert len(row_files(manifest)) <= 2 * MAX_SMALL_FILES
+    of_row = written[0] / COUNT
+    assert written[2] < 3 * 10 * of_row
+    assert sum(written[2:]) < 5 * 20 * 10 * of_row
     assert verify(str(tmp_path / "lake")).findings == []
 
 

@@ -1,4 +1,4 @@
-"""Small files of net changes, which runs join."""
+"""Small files, which runs join: those of net changes, and which ones in general."""
 
 from __future__ import annotations
 
@@ -7,15 +7,32 @@ import json
 import shutil
 from contextlib import suppress
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from lake_tables import READERS, Died, add_changes, change, consolidate, dies_at, row_files
 
+from ggfmt.rows.layout import MAX_SMALL_FILES, files_to_join
 from ggfmt.rows.manifest import summary_lines
 from ggfmt.sinks.messages.verification import verify
 
 ROUNDS = 22
+
+
+def test_a_row_is_written_a_few_times_and_files_stay_few() -> None:
+    """Sizes as those of rounds; a file with many deleted rows is written again with smaller ones alone."""
+    random = Random(1)
+    sizes, written, rounds = dict[int, int](), 0, 5000
+    for number in range(rounds):
+        joined = files_to_join(sizes)
+        sizes[number] = 1000 + random.randrange(1000) + sum(sizes.pop(file) for file in joined)
+        written += sizes[number]
+        assert len(sizes) <= 5 * MAX_SMALL_FILES
+    assert written < 5 * sum(sizes.values())
+    assert files_to_join({"large": 9000, "small": 1000}, {"small"}) == ["small"]
+    assert files_to_join({"huge": 80_000, "large": 9000, "small": 1000}, {"large"}) == ["large", "small"]
+    assert files_to_join({"large": 9000, "empty": 0}) == []
 
 
 def run_round(directory: Path, to: str, day: int, **settings: Any) -> dict[str, Any]:
