@@ -307,10 +307,11 @@ class _IcebergTable(LakeTable):
                     append(snapshot, file)
                 for location in () if change.compacted else change.removed:
                     snapshot.delete_data_file(self._data_files[location])
-                for location in (*change.removed, *change.deleted):
+                for location in change.removed:
                     snapshot.removed_deletes |= self._deletes.get(location, set())
                 for location, deleted in change.deleted.items():
-                    snapshot.added_deletes.append(snapshot.write_deletes(self._data_files[location], deleted))
+                    present, known = self._deletes.get(location, set()), self.deleted.get(location, "")
+                    snapshot.mark_deleted(self._data_files[location], deleted, known, present)
             table = transaction.commit_transaction()
             found = table.current_snapshot()
             self._sync(table, [file.file_path for file in snapshot.added_deletes])

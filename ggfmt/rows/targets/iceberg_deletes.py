@@ -21,13 +21,17 @@ from pyiceberg.manifest import (
 from pyiceberg.table.snapshots import Operation, Summary
 from pyiceberg.table.update.snapshot import _OverwriteFiles
 
+from ggfmt.arrow import compute as pc
 from ggfmt.rowfiles.deleted_rows import decode_places
+from ggfmt.rows.layout import files_to_join
 
 _PATH, _PLACE = (field.field_id for field in POSITIONAL_DELETE_SCHEMA.fields)
 _FIELDS: list[pa.Field[Any]] = [
     pa.field("file_path", pa.string(), nullable=False, metadata={"PARQUET:field_id": str(_PATH)}),
     pa.field("pos", pa.int64(), nullable=False, metadata={"PARQUET:field_id": str(_PLACE)}),
 ]
+
+_MIN_BYTES = 8 << 10  # of files of deleted rows of a data file, to add another one
 
 
 class _DeletesWriter(ManifestWriterV2):
@@ -49,15 +53,22 @@ class OverwriteWithDeletes(_OverwriteFiles):
         self.compacts = False  # no row changes
         self._read = self._parent_snapshot_id
 
-    def write_deletes(self, file: DataFile, deleted: str) -> DataFile:
-        """Write the deleted rows of a data file beside it. `deleted`: as `encode_places` has them."""
+    def mark_deleted(self, file: DataFile, deleted: str, known: str, present: set[DataFile]) -> None:
+        """Write the deleted rows of a data file beside it: those that are not in `present` files, or all if these are
+        small or many. `deleted`: as `encode_places` has them; `known`: those in `present`."""
+        sizes = {each: each.file_size_in_bytes for each in present}
+        if sum(sizes.values()) < _MIN_BYTES or files_to_join(sizes):
+            self.removed_deletes |= present
+            known = ""
         places = decode_places(deleted)
+        places = places.filter(pc.invert(pc.is_in(places, value_set=decode_places(known))))
         target = f"{file.file_path.removesuffix('.parquet')}-deletes-{self.snapshot_id}.parquet"
         output = self._io.new_output(target)
         paths = pa.repeat(pa.scalar(file.file_path), len(places))
         rows = pa.Table.from_arrays([paths, places], schema=pa.schema(_FIELDS))
+        dictionary: Any = ["file_path"]  # one for the places would be longer than the places
         with output.create() as stream:
-            parquet.write_table(rows, cast(BinaryIO, stream), compression="zstd")
+            parquet.write_table(rows, cast(BinaryIO, stream), compression="zstd", use_dictionary=dictionary)
         bounds = {_PATH: file.file_path.encode()}
         found: DataFile = DataFile.from_args(
             content=DataFileContent.POSITION_DELETES,
@@ -70,7 +81,7 @@ class OverwriteWithDeletes(_OverwriteFiles):
             upper_bounds=bounds,
         )
         found.spec_id = file.spec_id
-        return found
+        self.added_deletes.append(found)
 
     def _manifests(self) -> list[ManifestFile]:
         manifests = super()._manifests()

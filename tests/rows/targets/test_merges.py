@@ -161,12 +161,21 @@ def test_rows_are_marked_as_deleted_where_few_change(tmp_path: Path, to: str) ->
     assert verify(str(tmp_path / "lake")).findings == []
 
 
+def count_delete_files(directory: Path) -> list[int]:
+    """Return for each data file of an Iceberg table how many files have its deleted rows."""
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    table = SqlCatalog("default", uri=f"sqlite:///{directory}/lake/_catalog.db").load_table("GG.A")
+    return [0, *(len(task.delete_files) for task in table.scan().plan_files())]
+
+
 @pytest.mark.parametrize("to", MARKING)
-def test_merges_write_a_few_times_what_they_change(tmp_path: Path, to: str) -> None:
+def test_merges_write_a_few_times_what_they_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to: str) -> None:
     """Also the round after a large one, and all others: a large file is not written again for small ones."""
+    monkeypatch.setattr("ggfmt.rows.targets.iceberg_deletes._MIN_BYTES", 0)
     random, expected = Random(1), dict[str, str]()
     known: set[Path] = set()
-    written = []
+    written, most_deletes = [], 1
     for day, count in enumerate([COUNT, COUNT // 3, *[10] * 20]):
         today = {str(key): f"{random.getrandbits(4000):01000x}" for key in random.sample(range(COUNT), count)}
         images = [{"ID": key, "N": text} for key, text in today.items()]
@@ -181,9 +190,13 @@ def test_merges_write_a_few_times_what_they_change(tmp_path: Path, to: str) -> N
         written.append(sum(path.stat().st_size for path in present - known))
         known = present
         assert len(row_files(manifest)) <= 2 * MAX_SMALL_FILES
+        if to == "iceberg":
+            most_deletes = max(most_deletes, *count_delete_files(tmp_path))
+            assert most_deletes <= MAX_SMALL_FILES + 1
     of_row = written[0] / COUNT
     assert written[2] < 3 * 10 * of_row
     assert sum(written[2:]) < 5 * 20 * 10 * of_row
+    assert (most_deletes > 1) == (to == "iceberg")
     assert verify(str(tmp_path / "lake")).findings == []
 
 
