@@ -13,7 +13,7 @@ from ggfmt.formats.api.format import DEFAULT_SETTINGS, Context, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES, Chunk, Layout, Reader, Reject, record_size_error
 from ggfmt.formats.json.cut import RecordBoundaries
 from ggfmt.formats.json.dumps import plain_head
-from ggfmt.formats.json.files import UnsupportedMessages, find_layout, record_spans, unread
+from ggfmt.formats.json.files import UnsupportedMessages, find_layout, preamble, record_spans, unread
 from ggfmt.java.text import InvalidValueError, visible
 from ggfmt.lazy import lazy_regex
 from ggfmt.location import retried
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 SCHEMA_REGISTRY = "schemaRegistry"  # which has an option of its own
 HEAD_BYTES = 256 << 10
-LONGEST_HEAD_BYTES = 64 << 20  # of the head in which the first record is looked for
+ENOUGH_HEAD_BYTES = 1 << 20  # of the head in which a record is looked for that shows the format
+LONGEST_HEAD_BYTES = 64 << 20  # of the head in which the end of the first record is looked for
+_OF_HEADERS = (b"<", b"Obj\x01")  # files whose first bytes show the format, though the first record is not whole
 
 # Files that ggfmt does not read and that their first bytes name: archives, tables of other systems, trail files.
 
@@ -87,12 +89,16 @@ def detect_format(files: Sequence[InputFile], max_record: int = MAX_RECORD_BYTES
         while True:
             stored = read_head(file, size)
             refuse_unsupported(file, stored)
+            is_cut = len(stored) == size and _is_cut(stored)
+            if is_cut and size < most and not stored.startswith(_OF_HEADERS):
+                size = min(4 * size, most)
+                continue
             head, envelope = plain_head(stored)
             names = _candidates(head) if envelope is None else _of_messages(_candidates(head), stored)
             reasons = {name: reason for name in names if (reason := reader_of(name).sniff(head))}
-            if reasons or len(stored) < size or size >= most:
+            if reasons or len(stored) < size or size >= (most if is_cut else min(most, ENOUGH_HEAD_BYTES)):
                 break
-            size = min(4 * size, most)  # the first record may be longer
+            size = min(4 * size, most)
         if not head.strip():
             continue
         if len(reasons) == 1:
@@ -117,7 +123,7 @@ def detect_format(files: Sequence[InputFile], max_record: int = MAX_RECORD_BYTES
         from ggfmt.formats.goldengate.delimited.guess import guessed_command
         from ggfmt.reading.foreign_files import identify_foreign
 
-        command = guessed_command(file.shown, head) if envelope is None else None
+        command = guessed_command(file.shown, head[:HEAD_BYTES]) if envelope is None else None
         if command is not None:
             verdict = "looks like delimited text, whose settings no file shows"
             help = f"give the handler file that wrote it with `--input-config`, or try `{command}`"
@@ -129,6 +135,15 @@ def detect_format(files: Sequence[InputFile], max_record: int = MAX_RECORD_BYTES
             verdict, help = f"is {known.what}, which ggfmt does not read", known.help
         raise Abend("GG309", f"the first record {verdict}", file.shown, help)
     return "json", "no input"
+
+
+def _is_cut(head: bytes) -> bool:
+    """Return whether the first record of a file goes on after its first bytes."""
+    start = head[preamble(head) :].lstrip()[:1]
+    if start not in (b"{", b"["):
+        return head.startswith(_OF_HEADERS) or b"\n" not in head
+    layout = replace(find_layout(head, False), max_record=len(head))
+    return not len(RecordBoundaries(head[layout.skipped :], layout, more=True).spans)
 
 
 def _has_long_record(head: bytes, limit: int) -> bool:

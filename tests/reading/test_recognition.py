@@ -15,6 +15,7 @@ from kafka_dumps import in_kcat
 from runs import JSON_LINES, run_ggfmt
 
 from ggfmt.diagnostics.diagnostic import Abend
+from ggfmt.formats.json import files
 from ggfmt.reading import recognition
 from ggfmt.reading.files import MultiMemberStream
 from ggfmt.reading.listing import list_inputs
@@ -64,6 +65,23 @@ def test_a_long_first_record_is_recognized_up_to_the_limit(tmp_path: Path, packe
 def test_other_long_inputs_fit_no_format(tmp_path: Path, line: bytes) -> None:
     with pytest.raises(Abend, match="GG309"):
         found(tmp_path / "in.json", line * 200 * KIB, 100 * KIB)
+
+
+@pytest.mark.parametrize("line", [b'{"id": 1, "table": "T", "op_ts": 1}\n', b'2026-01-01 INFO "op_type": {1}\n'])
+def test_whole_records_of_no_format_end_the_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: bytes
+) -> None:
+    sizes: list[int] = []
+    decoded: list[bytes] = []
+    read, decode = recognition.read_head, files.decode
+    monkeypatch.setattr(recognition, "read_head", lambda file, size: (sizes.append(size), read(file, size))[1])
+    monkeypatch.setattr(files, "decode", lambda record: (decoded.append(record), decode(record))[1])
+    with pytest.raises(Abend, match="GG309"):
+        found(tmp_path / "in.json", line * ((8 << 20) // len(line)), 64 << 20)
+    assert sizes == [recognition.HEAD_BYTES, recognition.ENOUGH_HEAD_BYTES]
+    assert len(decoded) <= sum(sizes) // len(line) + 2  # once for all formats
+    others = b'{"heartbeat": 1}\n' * (recognition.HEAD_BYTES // 10)
+    assert found(tmp_path / "late.json", others + operation(1), 64 << 20) == "json"
 
 
 def test_a_long_record_is_read_as_the_command_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,6 +48,25 @@ def is_value(data: bytes, start: int, end: int) -> bool:
     return True
 
 
+def find_value(view: memoryview, place: int, stop: int) -> tuple[int | None, int | None]:
+    """Return the end of the value at a place; or None and the place of the error. The place is None if the data end
+    too early. An error at the place itself may mean that the value is nested too deeply."""
+    try:
+        _decode(view[place:stop])
+    except RecursionError:
+        return None, place
+    except ValueError as error:
+        reason = str(error)
+        found = _PLACE.search(reason)
+        if found is None:
+            return None, None
+        at = place + int(found[1])
+        if _TRAILING not in reason:
+            return None, at
+        stop = at - 1  # the decoder counts the trailing characters from one
+    return place + len(bytes(view[place:stop]).rstrip(WHITE)), None
+
+
 class RecordBoundaries:
     """The records of data that start at the start of a record; `more`: other bytes follow. `spans`: starts and ends of
     all records whose end is certain. `stop`: the start of the first other record; without one, the end of the data.
@@ -109,12 +128,12 @@ class RecordBoundaries:
     def _end(self, place: int) -> int | None:
         """Return the end of the record at a place; None if more data may change it, or if it exceeds the limit."""
         stop = min(len(self._data), place + self._limit + 1)
-        end, mistake = self._value(self._view, place, stop)
+        end, mistake = find_value(self._view, place, stop)
         bracket = self._data[place] in b"[{"
         if end is None and mistake is not None and not (bracket and mistake == place):
             if self._lenient is None:
                 self._lenient = memoryview(_lenient(self._data, self._lines))
-            end, mistake = self._value(self._lenient, place, stop)
+            end, mistake = find_value(self._lenient, place, stop)
         if end is None and bracket and mistake == place:
             end, mistake = self._deep(place, stop)
         goes_on = self._more or stop < len(self._data)
@@ -126,26 +145,8 @@ class RecordBoundaries:
             return None
         return self._damaged(place, stop if mistake is None else mistake)
 
-    def _value(self, view: memoryview, place: int, stop: int) -> tuple[int | None, int | None]:
-        """Return the end of the value at a place; or None and the place of the error. The place is None if the data end
-        too early. An error at the place itself may mean that the value is nested too deeply."""
-        try:
-            _decode(view[place:stop])
-        except RecursionError:
-            return None, place
-        except ValueError as error:
-            reason = str(error)
-            found = _PLACE.search(reason)
-            if found is None:
-                return None, None
-            at = place + int(found[1])
-            if _TRAILING not in reason:
-                return None, at
-            stop = at - 1  # the decoder counts the trailing characters from one
-        return place + len(bytes(view[place:stop]).rstrip(WHITE)), None
-
     def _deep(self, place: int, stop: int) -> tuple[int | None, int | None]:
-        """Find the end as `_value`, of a value that is nested too deeply: count its brackets, in its line."""
+        """Find the end as `find_value`, of a value that is nested too deeply: count its brackets, in its line."""
         line = self._data.find(b"\n", place, stop)
         last = stop if line < 0 else line
         closes = any(self._data.find(bracket, place, last) >= 0 for bracket in (b"]", b"}"))

@@ -11,8 +11,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from copy import copy
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
+from itertools import tee
 from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
@@ -22,7 +25,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import from_buffers
 from ggfmt.formats.api.reading import Chunk, Layout, Source, SplitBoundaryError
 from ggfmt.formats.json.cut import BOM as BOM
-from ggfmt.formats.json.cut import Nesting, RecordBoundaries
+from ggfmt.formats.json.cut import Nesting, RecordBoundaries, find_value
 from ggfmt.formats.json.values import decode, is_avro_record, is_avro_union
 from ggfmt.lazy import lazy_regex
 
@@ -121,6 +124,7 @@ def preamble(head: bytes) -> int:
     return comment.end() if comment else mark
 
 
+@lru_cache(maxsize=2)  # each format that is tried looks at the same first bytes, and they may be long
 def find_layout(head: bytes, whole: bool) -> Layout:
     """Detect the layout of a file from its `head`; `whole`: the file has no more bytes."""
     start = preamble(head)
@@ -129,7 +133,19 @@ def find_layout(head: bytes, whole: bool) -> Layout:
 
 
 def head_objects(head: bytes) -> Iterator[dict[str, Any]]:
-    """Yield the records that are whole JSON objects in the first bytes of a file, in order; skip everything else."""
+    """Return the records that are whole JSON objects in the first bytes of a file, in order, without everything else.
+    They are not to be changed: all who look at these bytes share them."""
+    return copy(_shared_objects(head))
+
+
+@lru_cache(maxsize=1)
+def _shared_objects(head: bytes) -> Iterator[dict[str, Any]]:
+    """Return an iterator that stays at its start, so that each copy has all records, decoded once."""
+    (objects,) = tee(_objects(head), 1)
+    return objects
+
+
+def _objects(head: bytes) -> Iterator[dict[str, Any]]:
     layout = replace(find_layout(head, False), max_record=len(head))
     head = head[layout.skipped :]
     for start, end in record_spans(Chunk("", 0, head, layout)):
@@ -146,9 +162,11 @@ def _layout(head: bytes, whole: bool) -> Layout:
     start = len(text) - len(text.lstrip(" \t\r\n"))
     if text.startswith("[", start):
         return Layout(splittable=False, delimiter=b",", array=True)
-    try:
-        _, end = _LENIENT.raw_decode(text, start)
-    except (ValueError, RecursionError):
+    end, mistake = find_value(memoryview(head), start, len(head))
+    if end is None and mistake is not None:
+        with suppress(ValueError, RecursionError):
+            _, end = _LENIENT.raw_decode(text, start)
+    if end is None:
         first_line, _, rest = head[start:].partition(b"\n")
         pretty = first_line.strip() == b"{" or (not rest and whole)
         return Layout(splittable=not pretty)
