@@ -289,9 +289,9 @@ class Location:
     def exists(self) -> bool:
         return bool(self.info().type != pafs.FileType.NotFound)
 
-    def open_stream(self, buffer_bytes: int | None = None) -> pa.NativeFile:
+    def open_stream(self) -> pa.NativeFile:
         fs, inner = self.file_system()
-        return fs.open_input_stream(inner, compression=None, buffer_size=buffer_bytes)
+        return fs.open_input_stream(inner, compression=None)
 
     def open_file(self) -> pa.NativeFile:
         fs, inner = self.file_system()

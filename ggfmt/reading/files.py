@@ -9,12 +9,12 @@ import os
 import platform
 import traceback
 import zlib
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import datetime, timezone
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, BinaryIO, Literal, TypeAlias, TypeVar, cast
 
 import pyarrow as pa
@@ -39,6 +39,7 @@ T = TypeVar("T")
 
 MAX_MEMORY_BYTES = 256 << 20  # `xz -9` takes 65 MiB; a file may ask for 4 GiB
 _READ_BYTES = 1 << 18
+BLOCK_BYTES, BLOCKS_AHEAD = 8 << 20, 2  # of objects in stores
 
 
 class _GzipDecompressor:
@@ -266,9 +267,75 @@ def keep(file: InputFile) -> InputFile:
     return replace(file, kept=retried(whole))
 
 
+class ReadAhead(io.RawIOBase):
+    """An object of a store, of which the next blocks up to `end` are fetched while the present one is read: a store
+    takes as long to answer as to send some megabytes.
+
+    The first block comes alone, as many objects are opened for their head. The others are larger each, up to
+    `BLOCK_BYTES`. Raises: OSError as the store gives.
+    """
+
+    def __init__(self, stored: pa.NativeFile, end: int | None = None) -> None:
+        self._stored, self._size = stored, stored.size()
+        self._end = self._size if end is None else min(end, self._size)
+        self._place = self._start = self._asked = 0  # of the reader, of the present block, of the block to ask for next
+        self._data = b""
+        self._step = BUFFER_BYTES
+        self._ahead: deque[tuple[int, Future[bytes]]] = deque()
+        self._threads = ThreadPoolExecutor(BLOCKS_AHEAD)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._place
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        self._place = offset + (0, self._place, self._size)[whence]
+        return self._place
+
+    def readinto(self, buffer: Any) -> int:
+        offset = self._place - self._start
+        if not 0 <= offset < len(self._data) and self._place < self._size:
+            self._take_block()
+            offset = 0
+        part = memoryview(self._data)[offset : offset + len(buffer)]
+        buffer[: len(part)] = part
+        self._place += len(part)
+        return len(part)
+
+    def _take_block(self) -> None:
+        """Take the block from the present place on. If it follows the one before it, ask for others."""
+        follows = bool(self._data) and self._place == self._start + len(self._data)
+        if self._ahead and self._ahead[0][0] != self._place:
+            self._ahead.clear()
+        if not self._ahead:
+            self._asked, self._step = self._place, self._step if follows else BUFFER_BYTES
+            self._ask(self._size)
+        _, block = self._ahead.popleft()
+        while follows and self._asked < self._end and len(self._ahead) < BLOCKS_AHEAD:
+            self._ask(self._end)
+        self._start, self._data = self._place, block.result()
+
+    def _ask(self, end: int) -> None:
+        size = min(self._step, end - self._asked)
+        self._ahead.append((self._asked, self._threads.submit(partial(self._stored.read_at, size, self._asked))))  # type: ignore[call-arg]
+        self._asked += size
+        self._step = min(2 * self._step, BLOCK_BYTES)
+
+    def close(self) -> None:
+        self._threads.shutdown(cancel_futures=True)
+        self._stored.close()
+        super().close()
+
+
 def open_input(file: InputFile) -> BinaryIO:
     """Return the bytes of a file, decompressed; it can seek if the file is not compressed."""
-    return _decompressed(file, _stored(file))
+    stored = _stored(file)
+    return _decompressed(file, _buffered(stored) if isinstance(stored, pa.NativeFile) else stored)
 
 
 def _stored(file: InputFile) -> BinaryIO | pa.NativeFile:
@@ -276,18 +343,16 @@ def _stored(file: InputFile) -> BinaryIO | pa.NativeFile:
         return io.BytesIO(file.kept)
     if file.location.is_local:
         return file.opened() if file.opened is not None else open(file.location.path, "rb", buffering=BUFFER_BYTES)
-    # Arrow decompresses 64 KiB at a time, and each read of an object is a request.
-    return file.location.open_file() if file.compression is None else file.location.open_stream(BUFFER_BYTES)
+    return file.location.open_file()
 
 
-def _decompressed(file: InputFile, stored: BinaryIO | pa.NativeFile) -> BinaryIO:
+def _decompressed(file: InputFile, stored: BinaryIO) -> BinaryIO:
     if file.compression is None:
-        return _buffered(stored) if isinstance(stored, pa.NativeFile) else stored
-    if not isinstance(stored, pa.NativeFile):
-        stored = pa.PythonFile(stored, "r")  # type: ignore[arg-type]
+        return stored
+    source = pa.PythonFile(stored, "r")  # type: ignore[arg-type]
     if file.compression == "zstd":
-        return _buffered(pa.CompressedInputStream(stored, file.compression))
-    return _buffered(MultiMemberStream(stored, file.compression))
+        return _buffered(pa.CompressedInputStream(source, file.compression))
+    return _buffered(MultiMemberStream(source, file.compression))
 
 
 def _buffered(raw: object) -> BinaryIO:
@@ -295,15 +360,17 @@ def _buffered(raw: object) -> BinaryIO:
 
 
 @contextmanager
-def open_unchanged(file: InputFile) -> Iterator[BinaryIO]:
-    """Yield the bytes of a file that must not change from the plan of the run until it has been read. Raises:
+def open_unchanged(file: InputFile, end: int | None = None) -> Iterator[BinaryIO]:
+    """Yield the bytes of a file that must not change from the plan of the run until it has been read, most of them up
+    to place `end` if it is not compressed. Raises:
     InputChangedError where it is another one when it is opened, or at the end. Raises: OSError or ArrowException as
     reading gives.
 
     An object of a store is not looked at again at the end: the run ends with `check_inputs_unchanged`.
     """
     stored = _stored(file)
-    with _decompressed(file, stored) as stream:
+    bytes = _buffered(ReadAhead(stored, end)) if isinstance(stored, pa.NativeFile) else stored
+    with _decompressed(file, bytes) as stream:
         if file.location.is_local:
             check_unchanged(file)  # after it is open: only then some network file systems look at it
         elif file.watched and isinstance(stored, pa.NativeFile):

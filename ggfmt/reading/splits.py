@@ -112,7 +112,8 @@ class Range:
         """Yield the chunks of the range. Raises: Abend GG310 if its file has changed since the plan, `read_error`."""
         file, is_reading = self.input.file, True
         try:
-            with open_unchanged(file) as stream:
+            end = None if self.length is None or file.compression is not None else self.start + self.length
+            with open_unchanged(file, end) as stream:
                 for chunk in reader.chunks(stream, file.shown, self.start, self.length, self.input.layout):
                     if self.budget is not None and not self.budget.take(len(chunk.data)):
                         return

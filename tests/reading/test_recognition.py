@@ -16,10 +16,11 @@ from runs import JSON_LINES, run_ggfmt
 
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.formats.json import files
+from ggfmt.formats.json.values import decode
 from ggfmt.reading import recognition
-from ggfmt.reading.files import MultiMemberStream
+from ggfmt.reading.files import InputFile, MultiMemberStream
 from ggfmt.reading.listing import list_inputs
-from ggfmt.reading.recognition import detect_format
+from ggfmt.reading.recognition import detect_format, read_head
 
 KIB = 1 << 10
 
@@ -73,9 +74,17 @@ def test_whole_records_of_no_format_end_the_search(
 ) -> None:
     sizes: list[int] = []
     decoded: list[bytes] = []
-    read, decode = recognition.read_head, files.decode
-    monkeypatch.setattr(recognition, "read_head", lambda file, size: (sizes.append(size), read(file, size))[1])
-    monkeypatch.setattr(files, "decode", lambda record: (decoded.append(record), decode(record))[1])
+
+    def read(file: InputFile, size: int) -> bytes:
+        sizes.append(size)
+        return read_head(file, size)
+
+    def decoded_once(record: bytes) -> object:
+        decoded.append(record)
+        return decode(record)
+
+    monkeypatch.setattr(recognition, "read_head", read)
+    monkeypatch.setattr(files, "decode", decoded_once)
     with pytest.raises(Abend, match="GG309"):
         found(tmp_path / "in.json", line * ((8 << 20) // len(line)), 64 << 20)
     assert sizes == [recognition.HEAD_BYTES, recognition.ENOUGH_HEAD_BYTES]
