@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import partial
 from itertools import chain, zip_longest
 from typing import NamedTuple
 
@@ -76,11 +75,7 @@ class _Token(NamedTuple):
     kind: str  # text, quoted, word or mark
     text: str
     start: int
-
-    @property
-    def word(self) -> str:
-        """The word in lower case; empty for all else."""
-        return self.text.lower() if self.kind == "word" else ""
+    word: str = ""  # in lower case; empty for all else
 
 
 def parse_sql(source: DefinitionFile) -> list[TableDef]:
@@ -102,19 +97,23 @@ def parse_sql(source: DefinitionFile) -> list[TableDef]:
         return []
     # Db2 has CLOB too.
     candidates = _GUESSES if not dialect else ("oracle", "db2") if dialect == "oracle" and not stated else (dialect,)
-    if len(candidates) > 1:
-        dialect = next(filter(partial(_knows_types, source), candidates), candidates[0])
-    return _tables(source, dialect)
+    parsed = []
+    for candidate in candidates:
+        trial = copy(source)
+        trial.problems = []
+        parsed.append((_tables(trial, tokens, candidate), trial.problems))
+        if not any(column.type.unknown for table in parsed[-1][0] for column in table.columns):
+            break
+    else:
+        del parsed[1:]
+    tables, problems = parsed[-1]
+    source.problems += problems
+    return tables
 
 
-def _knows_types(source: DefinitionFile, dialect: str) -> bool:
-    trial = copy(source)
-    trial.problems = []
-    return not any(column.type.unknown for table in _tables(trial, dialect) for column in table.columns)
-
-
-def _tables(source: DefinitionFile, dialect: str) -> list[TableDef]:
-    tokens = _tokens(source.text, _MYSQL_TOKEN if dialect == "mysql" else _TOKEN)
+def _tables(source: DefinitionFile, tokens: Sequence[_Token], dialect: str) -> list[TableDef]:
+    if dialect == "mysql":
+        tokens = _tokens(source.text, _MYSQL_TOKEN)
     own_types: dict[str, SqlType] = {}  # that the file creates, by the last part of the name
     tables: dict[str, TableDef] = {}
     database = ""  # of MySQL, where dumps name it by `USE`
@@ -163,7 +162,12 @@ def _tables(source: DefinitionFile, dialect: str) -> list[TableDef]:
 
 
 def _tokens(text: str, pattern: re.Pattern[str]) -> list[_Token]:
-    return [_Token(found.lastgroup, found[0], found.start()) for found in pattern.finditer(text) if found.lastgroup]
+    tokens = []
+    for found in pattern.finditer(text):
+        if kind := found.lastgroup:
+            shown = found[0]
+            tokens.append(_Token(kind, shown, found.start(), shown.lower() if kind == "word" else ""))
+    return tokens
 
 
 def _statements(tokens: Sequence[_Token]) -> Iterator[list[_Token]]:
