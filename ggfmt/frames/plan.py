@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from typing import Any
@@ -35,7 +36,7 @@ from ggfmt.reading.standard_input import NO_TOPIC_SETTINGS, SpooledInputs, Topic
 # Options that are no properties of an input format, as Spark passes them to data sources.
 OPTIONS = (
     "path", "paths", "table", "ops", "inputFormat", "definitions", "splitSize", "maxRecord", "discover", "allowEmpty",
-    "settle", "complete",
+    "settle", "complete", "maxFilesPerTrigger", "maxBytesPerTrigger",
 )  # fmt: skip
 
 _MAX_NAMED = 9  # maximum number of tables in an error
@@ -45,7 +46,8 @@ _MAX_NAMED = 9  # maximum number of tables in an error
 class Request:
     """The request of a user. `options`: of the input format, in any case. `discover` None: infer tables if there are no
     definitions. For streams: if nothing was written for `settle` seconds to a file that is not read by lines, it is
-    complete; `complete`: every file is, as soon as it is there."""
+    complete; `complete`: every file is, as soon as it is there; `max_files`, `max_bytes`: the most that a batch reads,
+    as stored, but at least a line or a file that cannot be cut."""
 
     paths: tuple[str, ...]
     input_format: str = "auto"
@@ -59,6 +61,8 @@ class Request:
     allow_empty: bool = False
     settle: float = 60.0
     complete: bool = False
+    max_files: int | None = None
+    max_bytes: int | None = None
     topics: TopicSettings = NO_TOPIC_SETTINGS
 
     def __post_init__(self) -> None:
@@ -93,6 +97,8 @@ def parse_request(options: Mapping[str, str]) -> Request:
         _flag("allowEmpty", own["allowEmpty"] or "false"),
         _seconds("settle", own["settle"] or "60"),
         _flag("complete", own["complete"] or "false"),
+        None if own["maxFilesPerTrigger"] is None else _count("maxFilesPerTrigger", own["maxFilesPerTrigger"]),
+        None if own["maxBytesPerTrigger"] is None else parse_size("maxBytesPerTrigger", own["maxBytesPerTrigger"]),
     )
 
 
@@ -101,6 +107,12 @@ def parse_size(name: str, text: str) -> int:
         return Size().parse(text)
     except InvalidValueError as error:
         raise frame_error(f"`{name}` {error}", error.help) from None
+
+
+def _count(name: str, text: str) -> int:
+    if not re.fullmatch("0*[1-9][0-9]{0,17}", text.strip()):
+        raise frame_error(f"`{name}` cannot be `{text}`", "give a whole number from 1 on")
+    return int(text)
 
 
 def _flag(name: str, text: str) -> bool:

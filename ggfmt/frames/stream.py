@@ -8,6 +8,7 @@ the same rows.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -107,6 +108,55 @@ class FileFollower:
                 after[path] = replace(known, end=end, closed=closed, digest=digest(file, end)) if moved else known
             self.seen[path] = _state(file)
         return after
+
+    def limited(
+        self,
+        before: Mapping[str, FileProgress],
+        after: Mapping[str, FileProgress],
+        max_files: int | None,
+        max_bytes: int | None,
+    ) -> dict[str, FileProgress]:
+        """Return how far a batch reads of what is new between two states: files by their numbers, a part of the last
+        one. It reads something if there is anything new."""
+        read = {known.number: known for known in before.values()}
+        bytes_left = math.inf if max_bytes is None else max_bytes
+        files_left = math.inf if max_files is None else max_files
+        found = {}
+        for path, known in sorted(after.items(), key=lambda item: item[1].number):
+            start = read.get(known.number)
+            place = 0 if start is None else start.end
+            if known.end == place:
+                found[path] = known
+                continue
+            if files_left and bytes_left:
+                part = self._part(path, known, place, bytes_left)
+                size = part.end - place
+                if size <= bytes_left or bytes_left == max_bytes:  # at least something
+                    found[path] = part
+                    files_left, bytes_left = files_left - 1, max(0, bytes_left - size)
+                    continue
+                bytes_left = 0
+            if start is not None:
+                found[path] = start
+        return found
+
+    def _part(self, path: str, known: FileProgress, place: int, size: float) -> FileProgress:
+        """Return the progress of a file after `size` more bytes at most, or after a line; of one without lines, all."""
+        file = _at(path, known)
+        if known.end - place <= size or file is None or file.compression is not None:
+            return known
+        layout = self.layout(file, known.end)
+        if not layout.splittable:
+            return known
+        delimiter = layout.delimiter or b"\n"
+        step = int(size)
+        end = place
+        while end == place and place + step < known.end:  # a longer line comes as a whole
+            end = _last_line_end(replace(file, size=place + step), place, delimiter)
+            step *= 4
+        if end == place:
+            return known
+        return replace(known, end=end, closed=False, digest=digest(file, end))
 
     def _end(self, file: InputFile, known: FileProgress | None) -> tuple[int, bool]:
         if known is not None and known.closed:
@@ -298,7 +348,7 @@ class FrameStream(DataSourceStreamReader, _AvailableNow):
             reader, source, plan.job.catalog, request.max_record, request.settle, request.complete
         )
         self._is_bounded = False
-        self._target: Offset | None = None
+        self._target: dict[str, FileProgress] | None = None
 
     def initialOffset(self) -> Offset:
         tables = [*self._job.catalog.current.values(), *(event.table for event in self._job.events)]
@@ -309,20 +359,20 @@ class FrameStream(DataSourceStreamReader, _AvailableNow):
         self._is_bounded, self._target = True, None
 
     def latestOffset(self, start: Offset | None = None, limit: object = None) -> Offset:
-        if self._target is not None:
-            return self._target
         if start is None:
             raise frame_error(
                 "this version of Spark cannot read a stream of ggfmt", f"use Spark {STREAMS.need} or later"
             )
-        end = self._growth.poll(self._listed(), _files(start))
+        before, request = _files(start), self._request
+        end = self._growth.poll(self._listed(), before) if self._target is None else self._target
+        self._target = end if self._is_bounded else None
+        if request.max_files is not None or request.max_bytes is not None:
+            end = self._growth.limited(before, end, request.max_files, request.max_bytes)
         ranges = self._ranges(start, end)
         tables = _tables(start)
         if ranges and self._request.runs_discovery:
             tables = self._discovered(ranges, tables)[1]
-        found = _offset(end, tables)
-        self._target = found if self._is_bounded else None
-        return found
+        return _offset(end, tables)
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         files = _files(end)

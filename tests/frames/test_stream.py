@@ -100,6 +100,62 @@ def test_every_operation_comes_once_and_in_order_however_files_grow(seed: int, t
     assert stream.step() == []
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_batch_reads_no_more_than_the_limits_say(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    files, size = chance.choice([(1, None), (2, 900), (None, 250), (None, 1), (3, 10_000)])
+    limits = {"maxFilesPerTrigger": files, "maxBytesPerTrigger": size}
+    given = {name: str(limit) for name, limit in limits.items() if limit is not None}
+    stream = Driven(tmp_path, splitSize="700", settle="1000", **given)
+    written: dict[str, int] = {}
+    for number in range(chance.randrange(30, 60)):
+        name = f"{chance.randrange(5)}.json"
+        written[name] = written.get(name, 0) + 1
+        append(tmp_path / name, lines(operation(number)))
+        if chance.random() < 0.1:
+            stream.step()
+            stream.restart()
+    before, batches = stream.at, 0
+    while rows := stream.step():
+        now, then = json.loads(stream.at)["files"], json.loads(before)["files"]
+        read = {name: at["end"] - then.get(name, {"end": 0})["end"] for name, at in now.items()}
+        read = {name: bytes for name, bytes in read.items() if bytes}
+        assert files is None or len(read) <= files
+        assert size is None or sum(read.values()) <= size or len(rows) == 1
+        before, batches = stream.at, batches + 1
+    assert sorted(ids(stream.rows)) == list(range(sum(written.values())))
+    assert len({row["seq"] for row in stream.rows}) == len(stream.rows)
+    assert batches > 1 or size == 10_000
+
+
+def test_a_file_without_lines_comes_whole_whatever_the_limit(tmp_path: Path) -> None:
+    (tmp_path / "a.json.gz").write_bytes(gzip.compress(lines(*map(operation, range(9)))))
+    (tmp_path / "b.json").write_bytes(json.dumps([operation(9), operation(10)]).encode())
+    stream = Driven(tmp_path, maxBytesPerTrigger="10", complete="true")
+    assert [ids(stream.step()) for _ in range(3)] == [list(range(9)), [9, 10], []]
+
+
+def test_a_bounded_stream_comes_in_batches_up_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(lines(*map(operation, range(10))))
+    stream = Driven(tmp_path, maxBytesPerTrigger=str(4 * len(lines(operation(1)))))
+    stream.reader.prepareForTriggerAvailableNow()
+    sizes, at = [], json.loads(stream.at)
+    while (end := stream.reader.latestOffset(at)) != at:
+        append(path, lines(operation(99)))  # not there when the stream began
+        sizes.append(len(stream.between(json.dumps(at), json.dumps(end))))
+        at = end
+    assert sizes == [4, 4, 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("maxFilesPerTrigger", "0"), ("maxFilesPerTrigger", "x"), ("maxBytesPerTrigger", "-1")]
+)
+def test_a_limit_is_a_number(name: str, value: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=f"GG531.*`{name}`"):
+        Driven(tmp_path, **{name: value})
+
+
 def test_definitions_go_on_from_batch_to_batch(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_bytes(lines(metadata(ID="string", NAME="string"), {**operation(1), "after": {"ID": "1", "NAME": "x"}}))
