@@ -41,8 +41,9 @@ LAYERS: dict[str, set[str]] = {
 }
 LAYERS["columnar"] = LAYERS["options"] | {"arrow", "kernels", "model", "options"}
 LAYERS["formats"] = LAYERS["columnar"] | {"columnar", "kafka"}
+LAYERS["replicat"] = LAYERS["columnar"] | {"columnar"}
 LAYERS["definitions"] = LAYERS["formats"] | {"formats"}
-LAYERS["config"] = LAYERS["definitions"] | {"definitions", "kafka"}
+LAYERS["config"] = LAYERS["definitions"] | {"definitions", "kafka", "replicat"}
 LAYERS["commit"] = LAYERS["columnar"] | {"columnar", "location", "signals"}
 LAYERS["reading"] = LAYERS["config"] | {"commit", "config", "location", "machine"}
 LAYERS["reading"] |= {"scratch", "signals", "unused_modules"}

@@ -1,0 +1,169 @@
+"""What a Replicat's parameter file says, after macros, includes and the parameters that hold for the MAPs after them.
+
+The parser makes these, the mapping step of a run obeys them, and the linter checks them. Places are those of the file
+in which a text stands, which may be an included one.
+"""
+
+from __future__ import annotations
+
+from ggfmt.dataclasses import dataclass, field
+from ggfmt.diagnostics.diagnostic import Span
+
+
+@dataclass(frozen=True)
+class Name:
+    """One part of the name of a table, or the name of a column. `quoted`: in double quotes, so that case counts."""
+
+    text: str
+    quoted: bool = False
+
+
+@dataclass(frozen=True)
+class ObjectName:
+    """The name of a table, one to three parts; parts may have wildcards."""
+
+    parts: tuple[Name, ...]
+    span: Span = field(compare=False)
+
+
+# Expressions of COLMAP, FILTER and WHERE, as they are written: what they mean is for those who evaluate them.
+
+
+@dataclass(frozen=True)
+class ColumnValue:
+    """A column. `image`: `AFTER` unless the file says `BEFORE`."""
+
+    name: Name
+    span: Span = field(compare=False)
+    image: str = "AFTER"
+
+
+@dataclass(frozen=True)
+class NumberLiteral:
+    text: str
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True)
+class TextLiteral:
+    text: str
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function such as `@STRCAT`. `name` is in upper case without `@`; a word such as NULL or LEFT is a `Word`."""
+
+    name: str
+    arguments: tuple[Expression, ...]
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Word:
+    """`@NULL`, `@PRESENT` and `@ABSENT` of a WHERE, in upper case without `@`."""
+
+    text: str
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Operation:
+    """`symbol` is an operator in upper case: `+ - * / \\ = <> > < >= <= AND OR`, or a sign `-` without `left`.
+
+    `enclosed`: it stands in parentheses of its own. No page gives a precedence, so that two operators without
+    parentheses between them have no known meaning, unless they are the same and of one kind.
+    """
+
+    symbol: str
+    left: Expression | None
+    right: Expression
+    span: Span = field(compare=False)
+    enclosed: bool = False
+
+
+Expression = ColumnValue | NumberLiteral | TextLiteral | Call | Word | Operation
+
+
+@dataclass(frozen=True)
+class ColumnMapping:
+    """A column of the target, and what it gets."""
+
+    target: Name
+    value: Expression
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A FILTER or a WHERE. Only operations of the kinds `tested` (letters I, U, D) are tested; others pass."""
+
+    condition: Expression
+    span: Span = field(compare=False)
+    tested: str = "IUD"
+    is_where: bool = False
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """Which operations a MAP takes, and as what, where the MAP stands."""
+
+    inserts: bool = True
+    updates: bool = True
+    deletes: bool = True
+    truncates: bool = False
+    insert_all: bool = False  # INSERTALLRECORDS
+    insert_updates: bool = False
+    insert_deletes: bool = False
+    update_deletes: bool = False
+    update_inserts: bool = False
+
+
+@dataclass(frozen=True)
+class ColumnMatches:
+    """COLMATCH, where a MAP stands. `names`: pairs of a column of the target and one of the source."""
+
+    names: tuple[tuple[str, str], ...] = ()
+    prefixes: tuple[str, ...] = ()
+    suffixes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class MapStatement:
+    """`MAP source, TARGET target, …;`.
+
+    key       the columns of KEYCOLS; empty if it has none
+    columns   the pairs of COLMAP; None without COLMAP
+    defaults  COLMAP has USEDEFAULTS, or there is no COLMAP: columns of equal names map, too
+    filters   all have to hold
+    """
+
+    source: ObjectName
+    target: ObjectName
+    span: Span = field(compare=False)
+    kinds: Kinds = Kinds()
+    matches: ColumnMatches = ColumnMatches()
+    key: tuple[Name, ...] = ()
+    columns: tuple[ColumnMapping, ...] | None = None
+    defaults: bool = True
+    filters: tuple[Filter, ...] = ()
+
+
+@dataclass(frozen=True)
+class ReplicatFile:
+    """A parameter file as a whole. Paths are as written.
+
+    excludes  names of MAPEXCLUDE; those of SCHEMAEXCLUDE and CATALOGEXCLUDE as `schema.*` and `catalog.*.*`
+    group_operations, max_operations  GROUPTRANSOPS and MAXTRANSOPS; None if they are not given
+    """
+
+    file: str
+    group: str | None = None
+    properties: str | None = None
+    maps: tuple[MapStatement, ...] = ()
+    excludes: tuple[ObjectName, ...] = ()
+    source_definitions: tuple[str, ...] = ()
+    target_definitions: tuple[str, ...] = ()
+    allows_duplicates: bool = False
+    group_operations: int | None = None
+    max_operations: int | None = None
