@@ -150,11 +150,21 @@ class MapStatement:
 
 
 @dataclass(frozen=True)
+class Parameter:
+    """A parameter as it is given: its name in upper case, and what follows in its line."""
+
+    name: str
+    text: str
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True)
 class ReplicatFile:
     """A parameter file as a whole. Paths are as written.
 
     excludes  names of MAPEXCLUDE; those of SCHEMAEXCLUDE and CATALOGEXCLUDE as `schema.*` and `catalog.*.*`
     group_operations, max_operations  GROUPTRANSOPS and MAXTRANSOPS; None if they are not given
+    parameters  all but MAP, in the order of the file; included files are where they are included
     """
 
     file: str
@@ -167,3 +177,4 @@ class ReplicatFile:
     allows_duplicates: bool = False
     group_operations: int | None = None
     max_operations: int | None = None
+    parameters: tuple[Parameter, ...] = ()
