@@ -1,0 +1,489 @@
+"""Read the parameter file of a Replicat: what each MAP takes, and as what.
+
+Paths are relative to GoldenGate's home. ggfmt looks for them below the parent of the file's directory, which is the
+home of a file in `dirprm/`, then beside the file, and then for a file of this name beside the file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ggfmt.dataclasses import dataclass, field, replace
+from ggfmt.diagnostics.codes import Severity
+from ggfmt.diagnostics.diagnostic import Diagnostic, Rewrite, Span, did_you_mean, list_names
+from ggfmt.java.text import visible
+from ggfmt.replicat.grammar import ExpressionParser, ParameterError
+from ggfmt.replicat.statements import (
+    ColumnMapping,
+    ColumnMatches,
+    Filter,
+    Kinds,
+    MapStatement,
+    Name,
+    ObjectName,
+    Parameter,
+    ReplicatFile,
+)
+from ggfmt.replicat.table import OTHER_FILES, Effect, Section, TableEntry, entries
+from ggfmt.replicat.tokens import CANNOT_BE_READ, MAX_FINDINGS, Cursor, Kind, Token, Tokenizer, begins_parameter
+
+UNKNOWN = "GG152"  # a parameter, option or function that a Replicat does not have
+NOT_MEANT = "GG153"  # a MAP that does not do what it seems to do
+NOT_STARTED = "GG154"  # what GoldenGate does not take, or what is wrong with the pair of files
+NOT_APPLIED = "GG155"  # what changes messages, and ggfmt does not apply
+
+_ENDED = ("MAP", "TABLE", "SEQUENCE", "FILE")  # statements that end with `;`
+_MAX_FILES = 100  # included ones
+
+# What a parameter changes for the MAPs after it.
+_KINDS: dict[str, dict[str, bool]] = {
+    f"{word}{kind.upper()}": {kind: word == "GET"}
+    for word in ("GET", "IGNORE")
+    for kind in ("inserts", "updates", "deletes", "truncates")
+} | {
+    f"{no}{name}": {attribute: not no}
+    for no in ("", "NO")
+    for name, attribute in (
+        ("INSERTUPDATES", "insert_updates"),
+        ("INSERTDELETES", "insert_deletes"),
+        ("UPDATEDELETES", "update_deletes"),
+        ("UPDATEINSERTS", "update_inserts"),
+    )
+}
+_KINDS["INSERTALLRECORDS"] = {"insert_all": True}
+_LETTERS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D"}
+
+
+def read_parameters(path: str | os.PathLike[str]) -> tuple[ReplicatFile, list[Diagnostic]]:
+    """Return what the file says, and what is wrong with it."""
+    file = os.fspath(path)
+    try:
+        return parse_content(Path(file).read_bytes(), file)
+    except OSError as error:
+        return ReplicatFile(file), [Diagnostic(CANNOT_BE_READ, f"the file cannot be read: {error.strerror}", file)]
+
+
+def parse_content(content: bytes, file: str) -> tuple[ReplicatFile, list[Diagnostic]]:
+    """Return what the content of a file says, and what is wrong with it. `file`: where paths are looked for."""
+    parser = _Parser(file)
+    parser.read(content, file)
+    parser.finish()
+    return parser.result, list(dict.fromkeys(parser.findings))
+
+
+def stops_run(finding: Diagnostic) -> bool:
+    """Return whether a run must not go on, because it could not do as GoldenGate does."""
+    return finding.code in (CANNOT_BE_READ, UNKNOWN, NOT_APPLIED) and finding.severity is not Severity.NOTE
+
+
+def find_file(written: str, file: str) -> Path | None:
+    """Return where a path of a parameter file leads; None if nothing is there."""
+    directory = Path(file).absolute().parent
+    places = (directory.parent / written, directory / written, directory / Path(written.replace("\\", "/")).name)
+    try:
+        return next((Path(os.path.relpath(place)) for place in places if place.is_file()), None)
+    except (OSError, ValueError):  # no name of a file, such as one with a NUL
+        return None
+
+
+def properties_file(replicat: ReplicatFile) -> Path | Diagnostic:
+    """Return the handler file that a parameter file names, or that has the name of its group by default."""
+    given = next((known for known in replicat.parameters[::-1] if known.name == "TARGETDB"), None)
+    written = replicat.properties
+    place: Span | str = replicat.file if given is None else given.span
+    if written is None and replicat.group is None:
+        message = "the file names no properties file, and has no group for a default"
+        return Diagnostic(NOT_STARTED, message, place, "add `TARGETDB LIBFILE libggjava.so SET property=FILE`")
+    names = [written] if written is not None else [f"dirprm/{name}.properties" for name in _cases(replicat.group or "")]
+    found = next(filter(None, (find_file(name, replicat.file) for name in names)), None)
+    if found is not None:
+        return found
+    default = "" if written is not None else ", the default of the group"
+    message = f"the properties file `{visible(names[0])}`{default} does not exist"
+    help = "ggfmt looks for it below the parent of the file's directory, and beside the file"
+    return Diagnostic(NOT_STARTED, message, place, help)
+
+
+def _cases(name: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((name, name.lower(), name.upper())))
+
+
+@dataclass
+class _Parser(ExpressionParser):
+    file: str
+    result: ReplicatFile = field(init=False)
+    findings: list[Diagnostic] = field(default_factory=list)
+    kinds: Kinds = Kinds()
+    matches: ColumnMatches = ColumnMatches()
+    maps: list[MapStatement] = field(default_factory=list)
+    excludes: list[ObjectName] = field(default_factory=list)
+    parameters: list[Parameter] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.result = ReplicatFile(self.file)
+        self._tokenizer = Tokenizer(self.findings)
+        self._reading: list[str] = []  # files that include each other
+        self._files = 0
+        self._unknown: list[Diagnostic] = []
+
+    def report(
+        self,
+        code: str,
+        message: str,
+        span: Span,
+        help: str | None = None,
+        level: Severity | None = None,
+        rewrite: Rewrite | None = None,
+        fix: str | None = None,
+    ) -> None:
+        self.findings.append(Diagnostic(code, message, span, help, fix, rewrite, level))
+
+    def read(self, content: bytes, file: str) -> None:
+        self._reading.append(os.path.realpath(file))
+        cursor = self._tokenizer.tokens(content, file)
+        while len(self.findings) + len(self._unknown) < MAX_FINDINGS and (token := cursor.take()) is not None:
+            try:
+                self._statement(token, cursor)
+            except ParameterError as error:
+                self.findings.append(error.finding)
+        self._reading.pop()
+
+    def finish(self) -> None:
+        if self._unknown and not self.parameters and not self.maps:
+            # It is another file: one finding says more than one for each line.
+            place = replace(self._unknown[0].span, length=1)
+            help = "give the file that has REPLICAT and MAP"
+            self.report(CANNOT_BE_READ, "the file has no parameters of GoldenGate", place, help)
+        else:
+            self.findings += self._unknown
+        self.result = replace(
+            self.result, maps=tuple(self.maps), excludes=tuple(self.excludes), parameters=tuple(self.parameters)
+        )
+
+    # Statements
+
+    def _statement(self, token: Token, cursor: Cursor) -> None:
+        known = entries(Section.PARAMETER).get(token.upper)
+        ended = token.upper in _ENDED
+        tokens = [token, *self._rest(token, cursor, ended and known is not None)]
+        closed = tokens[-1].is_symbol(";")
+        if known is None:
+            self._report_unknown(token)
+            return
+        if ended and not closed:
+            self._report_unended(tokens)
+        text = token.line.text[token.end : tokens[-1].end] if tokens[-1].line is token.line else ""
+        name = token.upper
+        if name != "MAP":
+            self.parameters.append(Parameter(name, text.strip(" ;"), token.span_to(tokens[-1])))
+        self._report_effect(token, known)
+        arguments = tokens[1:-1] if closed else tokens[1:]
+        if name == "MAP":
+            self._map(token, Cursor(arguments))
+        elif name in _KINDS:
+            self.kinds = replace(self.kinds, **_KINDS[name])
+        elif name in _READERS:
+            _READERS[name](self, token, arguments)
+        if closed:
+            self._report_behind(tokens[-1], cursor)
+
+    def _rest(self, token: Token, cursor: Cursor, ended: bool) -> Iterator[Token]:
+        """Yield the rest of a statement: up to the end of the line, or for a MAP up to `;`."""
+        depth = 0
+        while (following := cursor.peek()) is not None:
+            if following.first and (not ended or (depth <= 0 and begins_parameter(following))):
+                return
+            depth += following.is_symbol("(") - following.is_symbol(")")
+            cursor.take()
+            yield following
+            if following.is_symbol(";"):
+                return
+
+    def _report_unknown(self, token: Token) -> None:
+        word = token.text
+        near = did_you_mean(word, entries(Section.PARAMETER)) if token.kind is Kind.WORD else None
+        rewrite = None
+        if near is not None:
+            text = token.line.text
+            rewrite = Rewrite(token.line.number, (text,), (text[: token.start] + near + text[token.end :],))
+        help = f"did you mean `{near}`?" if near else None
+        message = f"`{visible(word)[:80]}` is not a parameter of a Replicat"
+        self._unknown.append(Diagnostic(UNKNOWN, message, token.span, help, rewrite=rewrite))
+
+    def _report_unended(self, tokens: Sequence[Token]) -> None:
+        last = tokens[-1]
+        help = "end it with `;`"
+        end = replace(last.span, length=last.end - last.start)
+        fix = f"{last.line.text[last.start : last.end]};" if end.source else None
+        self.report(CANNOT_BE_READ, f"`{tokens[0].upper}` does not end", end, help, fix=fix)
+
+    def _report_behind(self, end: Token, cursor: Cursor) -> None:
+        """Report text behind `;`, and go on in the next line."""
+        token = cursor.peek()
+        if token is None or token.first or token.upper in entries(Section.PARAMETER):
+            return
+        first = last = token
+        while (token := cursor.peek()) is not None and not token.first:
+            last = token
+            cursor.take()
+        help = "begin comments with `--`"
+        text = first.line.text
+        rewrite = Rewrite(first.line.number, (text,), (f"{text[: first.start]}-- {text[first.start :]}",))
+        span = first.span_to(last)
+        self.report(NOT_STARTED, "text is behind the `;` of a statement", span, help, rewrite=rewrite)
+
+    def _report_effect(self, token: Token, known: TableEntry) -> None:
+        """Report what does not belong in the file, and what ggfmt does not apply."""
+        name, effect = token.upper, known.effect
+        what = "an option of MAP" if known.section is Section.OPTION else "a parameter"
+        shown = f"@{token.text[1:].upper()}" if known.section is Section.FUNCTION else name
+        if effect in OTHER_FILES:
+            where = "the file GLOBALS" if effect is Effect.GLOBALS else f"the file of {_article(effect.value)}"
+            message = f"`{shown}` is {what} of {where.removeprefix('the file of ')}, not of a Replicat"
+            self.report(UNKNOWN, message, token.span, f"remove it, or put it into {where}")
+        elif effect is Effect.REFUSED:
+            self.report(NOT_APPLIED, f"ggfmt does not apply `{shown}`, which changes messages", token.span)
+        elif effect is Effect.ASSUMED and name not in (known.default, *_as_usual(known)):
+            message = f"ggfmt assumes that `{shown}` changes no message"
+            self.report(NOT_APPLIED, message, token.span, level=Severity.NOTE)
+
+    def report_function(self, token: Token, known: TableEntry | None) -> None:
+        """Report a function that is unknown, or that ggfmt does not apply."""
+        if known is not None:
+            return self._report_effect(token, known)
+        near = did_you_mean(token.text[1:], entries(Section.FUNCTION))
+        help = f"did you mean `@{near}`?" if near else None
+        message = f"`{token.text.upper()}` is not a function of GoldenGate"
+        self.findings.append(Diagnostic(UNKNOWN, message, token.span, help))
+        return None
+
+    # Parameters
+
+    def _set(self, changes: dict[str, Any]) -> None:
+        self.result = replace(self.result, **changes)
+
+    def group(self, token: Token, arguments: Sequence[Token]) -> None:
+        self.result = replace(self.result, group=_joined(self._one(token, arguments)))
+
+    def target_database(self, token: Token, arguments: Sequence[Token]) -> None:
+        cursor = Cursor(arguments)
+        while (part := cursor.take()) is not None:
+            if part.upper in ("PROPERTY", "PROPERTIES") and cursor.take_symbol("="):
+                value = _glued(cursor)
+                if not value:
+                    raise ParameterError(CANNOT_BE_READ, f"`{part.text}=` names no file", part.span, "name a file")
+                self.result = replace(self.result, properties=_joined(value))
+
+    def exclude(self, token: Token, arguments: Sequence[Token]) -> None:
+        name = self.object_name(token, Cursor(arguments))
+        wildcard = (Name("*"),)
+        if token.upper == "SCHEMAEXCLUDE":
+            name = replace(name, parts=name.parts + wildcard)
+        elif token.upper == "CATALOGEXCLUDE":
+            name = replace(name, parts=name.parts + wildcard * 2)
+        if len(name.parts) > 3:
+            raise ParameterError(CANNOT_BE_READ, f"`{token.upper}` has a name of too many parts", name.span)
+        self.excludes.append(name)
+
+    def definitions(self, token: Token, arguments: Sequence[Token]) -> None:
+        attribute = "source_definitions" if token.upper == "SOURCEDEFS" else "target_definitions"
+        known: tuple[str, ...] = getattr(self.result, attribute)
+        path = _joined(self._one(token, arguments))
+        self._set({attribute: (*known, path)})
+
+    def duplicates(self, token: Token, arguments: Sequence[Token]) -> None:
+        self.result = replace(self.result, allows_duplicates=token.upper == "ALLOWDUPTARGETMAP")
+
+    def operations(self, token: Token, arguments: Sequence[Token]) -> None:
+        text = _joined(self._one(token, arguments)).replace(",", "")
+        if not text.isdecimal() or len(text) > 18:
+            help = "give a number of operations"
+            raise ParameterError(CANNOT_BE_READ, f"`{token.upper}` is no number", token.span, help)
+        attribute = "group_operations" if token.upper == "GROUPTRANSOPS" else "max_operations"
+        self._set({attribute: max(1, int(text))})
+
+    def column_matches(self, token: Token, arguments: Sequence[Token]) -> None:
+        cursor = Cursor(arguments)
+        kind = cursor.take()
+        word, known = kind.upper if kind else "", self.matches
+        if word == "RESET":
+            self.matches = ColumnMatches()
+        elif word == "NAMES":
+            target, equals, source = self.column(cursor), cursor.take_symbol("="), self.column(cursor)
+            if not equals:
+                raise ParameterError(CANNOT_BE_READ, "COLMATCH NAMES has no `=`", token.span, "write `target = source`")
+            self.matches = replace(known, names=(*known.names, (target.text, source.text)))
+        elif word in ("PREFIX", "SUFFIX"):
+            text = self.column(cursor).text
+            prefixes = (*known.prefixes, text) if word == "PREFIX" else known.prefixes
+            suffixes = (*known.suffixes, text) if word == "SUFFIX" else known.suffixes
+            self.matches = replace(known, prefixes=prefixes, suffixes=suffixes)
+        else:
+            help = "write NAMES, PREFIX, SUFFIX or RESET"
+            raise ParameterError(CANNOT_BE_READ, "COLMATCH has no kind", token.span, help)
+
+    def include(self, token: Token, arguments: Sequence[Token]) -> None:
+        written = _joined(self._one(token, arguments))
+        path = find_file(written, self.file)
+        name = token.upper
+        self._files += 1
+        if path is None:
+            help = "ggfmt looks for it below the parent of the file's directory, and beside the file"
+            raise ParameterError(CANNOT_BE_READ, f"`{visible(written)}` of {name} does not exist", token.span, help)
+        if os.path.realpath(path) in self._reading or self._files > _MAX_FILES:
+            problem = "includes itself" if os.path.realpath(path) in self._reading else "is one include too many"
+            raise ParameterError(CANNOT_BE_READ, f"`{visible(written)}` {problem}", token.span, "remove it")
+        if name == "OBEY" and len(self._reading) > 1:
+            self.report(NOT_STARTED, "an obeyed file cannot obey another one", token.span, "move it to the main file")
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            message = f"`{visible(written)}` of {name} cannot be read: {error.strerror}"
+            raise ParameterError(CANNOT_BE_READ, message, token.span) from None
+        self.read(content, str(path))
+
+    def _one(self, token: Token, arguments: Sequence[Token]) -> list[Token]:
+        value = _glued(Cursor(arguments))
+        if not value:
+            raise ParameterError(CANNOT_BE_READ, f"`{token.upper}` has no value", token.span, "give a value")
+        return value
+
+    # MAP
+
+    def _map(self, start: Token, cursor: Cursor) -> None:
+        source = self.object_name(start, cursor)
+        if not cursor.take_symbol(",") and cursor.at_word("TARGET"):
+            help = "write `MAP source, TARGET target;`"
+            self.report(CANNOT_BE_READ, "no comma is before TARGET", self._here(cursor, start), help, Severity.WARNING)
+        if not cursor.take_word("TARGET"):
+            help = f"add `, TARGET {'.'.join(part.text for part in source.parts)}`"
+            raise ParameterError(CANNOT_BE_READ, "MAP has no TARGET", self._here(cursor, start), help)
+        target = self.object_name(cursor.last or start, cursor)
+        known = MapStatement(source, target, start.span_to(cursor.last or start), self.kinds, self.matches)
+        while (token := cursor.take()) is not None:
+            if token.is_symbol(","):
+                continue
+            option = entries(Section.OPTION).get(token.upper)
+            if option is None:
+                near = did_you_mean(token.text, entries(Section.OPTION))
+                help = f"did you mean `{near}`?" if near else "write options behind commas"
+                message = f"`{visible(token.text)[:80]}` is not an option of MAP"
+                raise ParameterError(UNKNOWN, message, token.span, help)
+            self._report_effect(token, option)
+            name = token.upper
+            if name == "COLMAP":
+                known = self._column_map(token, cursor, known)
+            elif name in ("FILTER", "WHERE"):
+                known = replace(known, filters=(*known.filters, self._filter(token, cursor)))
+            elif name == "KEYCOLS":
+                known = replace(known, key=self._columns(token, cursor))
+            elif name == "INSERTALLRECORDS":
+                known = replace(known, kinds=replace(known.kinds, insert_all=True))
+            else:
+                self._skip(cursor)
+        self.maps.append(known)
+
+    def _here(self, cursor: Cursor, start: Token) -> Span:
+        return (cursor.peek() or cursor.last or start).span
+
+    def _skip(self, cursor: Cursor) -> None:
+        """Skip what belongs to an option: a group in parentheses, or words up to a comma."""
+        depth = 0
+        while (token := cursor.peek()) is not None and (depth or not token.is_symbol(",")):
+            depth += token.is_symbol("(") - token.is_symbol(")")
+            cursor.take()
+            if not depth and token.is_symbol(")"):
+                return
+
+    def _column_map(self, token: Token, cursor: Cursor, known: MapStatement) -> MapStatement:
+        self.open_group(token, cursor)
+        columns: list[ColumnMapping] = []
+        defaults = False
+        while not cursor.at(")") and cursor.peek() is not None:
+            if cursor.take_word("USEDEFAULTS"):
+                defaults = True
+            else:
+                target = self.column(cursor)
+                first = cursor.last or token
+                if not cursor.take_symbol("="):
+                    help = "write `target = expression`"
+                    raise ParameterError(CANNOT_BE_READ, "COLMAP has no `=`", self._here(cursor, token), help)
+                value = self.expression(cursor)
+                columns.append(ColumnMapping(target, value, first.span_to(cursor.last or first)))
+            if not cursor.take_symbol(","):
+                break
+        self.close_group(token, cursor)
+        return replace(known, columns=(*(known.columns or ()), *columns), defaults=defaults)
+
+    def _filter(self, token: Token, cursor: Cursor) -> Filter:
+        self.open_group(token, cursor)
+        tested, ignored = "", ""
+        while cursor.at_word("ON", "IGNORE", "RAISEERROR"):
+            word = cursor.take() or token
+            value = cursor.take()
+            letter = _LETTERS.get(value.upper.rstrip("S") if value else "")
+            if word.upper == "RAISEERROR":
+                self.report(NOT_APPLIED, "ggfmt does not apply RAISEERROR, which changes messages", word.span)
+            elif letter is None:
+                help = f"write {list_names(_LETTERS)}"
+                raise ParameterError(CANNOT_BE_READ, f"{word.upper} has no kind of operations", word.span, help)
+            elif word.upper == "ON":
+                tested += letter
+            else:
+                ignored += letter
+            cursor.take_symbol(",")
+        condition = self.expression(cursor)
+        self.close_group(token, cursor)
+        kinds = "".join(kind for kind in "IUD" if kind in (tested or "IUD") and kind not in ignored)
+        return Filter(condition, token.span, kinds, token.upper == "WHERE")
+
+    def _columns(self, token: Token, cursor: Cursor) -> tuple[Name, ...]:
+        self.open_group(token, cursor)
+        names = [self.column(cursor)]
+        while cursor.take_symbol(","):
+            names.append(self.column(cursor))
+        self.close_group(token, cursor)
+        return tuple(names)
+
+
+_READERS: dict[str, Callable[[_Parser, Token, Sequence[Token]], None]] = {
+    "REPLICAT": _Parser.group,
+    "TARGETDB": _Parser.target_database,
+    "MAPEXCLUDE": _Parser.exclude,
+    "SCHEMAEXCLUDE": _Parser.exclude,
+    "CATALOGEXCLUDE": _Parser.exclude,
+    "SOURCEDEFS": _Parser.definitions,
+    "TARGETDEFS": _Parser.definitions,
+    "ALLOWDUPTARGETMAP": _Parser.duplicates,
+    "NOALLOWDUPTARGETMAP": _Parser.duplicates,
+    "GROUPTRANSOPS": _Parser.operations,
+    "MAXTRANSOPS": _Parser.operations,
+    "COLMATCH": _Parser.column_matches,
+    "INCLUDE": _Parser.include,
+    "OBEY": _Parser.include,
+}
+
+
+def _article(name: str) -> str:
+    return f"an {name}" if name == "Extract" else f"the {name}"
+
+
+def _as_usual(known: TableEntry) -> tuple[str, ...]:
+    """Return the names that say what holds without them."""
+    return tuple(name for name in known.names if name == f"NO{known.names[0]}" and not known.default)
+
+
+def _glued(cursor: Cursor) -> list[Token]:
+    """Take the next text without blanks, such as a path."""
+    result: list[Token] = []
+    while (token := cursor.peek()) is not None and (not result or token.glued) and not token.is_symbol(";"):
+        result.append(token)
+        cursor.take()
+    return result
+
+
+def _joined(tokens: Sequence[Token]) -> str:
+    return "".join(token.text for token in tokens).rstrip(",")

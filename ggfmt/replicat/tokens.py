@@ -1,0 +1,378 @@
+"""The tokens of a parameter file: without comments, with continued lines joined, and with macros and variables applied.
+
+The work is bounded: a file has at most `MAX_BYTES`, and all files and macros make at most `MAX_TOKENS`.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from functools import lru_cache
+from typing import NamedTuple
+
+from ggfmt.dataclasses import dataclass
+from ggfmt.diagnostics.diagnostic import Diagnostic, Rewrite, Span, names_secret, suggestion
+from ggfmt.java.text import visible
+from ggfmt.lazy import lazy_regex
+from ggfmt.replicat.table import Section, entries
+
+MAX_BYTES = 1 << 20
+MAX_TOKENS = 250_000
+MAX_FINDINGS = 200  # in a file, which is read no further
+_MAX_SHOWN = 500  # characters of a line
+_MAX_DEPTH = 30  # macros that call macros, and parentheses in their arguments
+
+CANNOT_BE_READ = "GG151"
+
+_CHARSET = lazy_regex(rb"\s*CHARSET[ \t]+([\w.:-]+)", re.IGNORECASE)
+_LINE_END = lazy_regex("\r\n|[\r\n]")
+_BINARY = lazy_regex("[\0-\b\x0e-\x19\x1b-\x1f\x7f]")
+_HASHES = lazy_regex(r"[#!/;%*]+(?!\w)|//|rem\b", re.IGNORECASE)
+
+
+class Kind(Enum):
+    WORD = 0
+    TEXT = 1  # '…'
+    QUOTED = 2  # "…"
+    MACRO = 3
+    SYMBOL = 4
+
+
+class Line(NamedTuple):
+    """`source`: the text for people; None if it is too long, or may contain a password."""
+
+    file: str
+    number: int
+    text: str
+    source: str | None
+
+
+class Token(NamedTuple):
+    """`first`: it begins a line that continues no other one. `glued`: no blank is before it."""
+
+    kind: Kind
+    text: str
+    line: Line
+    start: int
+    end: int
+    first: bool
+    glued: bool
+
+    @property
+    def upper(self) -> str:
+        """Return a word in upper case; empty for another token."""
+        return self.text.upper() if self.kind is Kind.WORD else ""
+
+    def is_symbol(self, *symbols: str) -> bool:
+        return self.kind is Kind.SYMBOL and self.text in symbols
+
+    @property
+    def span(self) -> Span:
+        return self.span_to(self)
+
+    def span_to(self, last: Token) -> Span:
+        """Return the place from this token to another one, in the line of this one."""
+        end = last.end if last.line is self.line and last.end > self.start else self.end
+        return Span(self.line.file, self.line.number, self.start + 1, max(1, end - self.start), self.line.source)
+
+
+class Cursor:
+    """Tokens, one after the other, and the next one before it is taken."""
+
+    def __init__(self, tokens: Iterable[Token]) -> None:
+        self._tokens = iter(tokens)
+        self._next: Token | None = None
+        self._has_next = False
+        self.last: Token | None = None
+
+    def peek(self) -> Token | None:
+        if not self._has_next:
+            self._next, self._has_next = next(self._tokens, None), True
+        return self._next
+
+    def take(self) -> Token | None:
+        token = self.peek()
+        if token is not None:
+            self.last, self._has_next = token, False
+        return token
+
+    def at(self, *symbols: str) -> bool:
+        token = self.peek()
+        return token is not None and token.is_symbol(*symbols)
+
+    def at_word(self, *words: str) -> bool:
+        token = self.peek()
+        return token is not None and token.upper in words
+
+    def take_symbol(self, *symbols: str) -> bool:
+        return self.at(*symbols) and self.take() is not None
+
+    def take_word(self, *words: str) -> bool:
+        return self.at_word(*words) and self.take() is not None
+
+
+@dataclass(frozen=True)
+class Macro:
+    parameters: tuple[str, ...]
+    body: tuple[Token, ...]
+
+
+class MacroError(Exception):
+    """A macro that cannot be applied: what is wrong, and what to do."""
+
+
+@lru_cache(maxsize=8)
+def _pattern(macro_char: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"(?P<blank>\s+)|(?P<comment>(?<![\w.-])--.*)|(?P<macro>(?<![\w.]){re.escape(macro_char)}\w[\w-]*)"
+        r"|'(?P<text>(?:[^']|'')*)'|\"(?P<quoted>[^\"]*)\"|(?P<variable>(?<![\w.*?\"])\?\w+)"
+        r"|(?P<word>@?[\w$#]+)|(?P<symbol><>|<=|>=|.)",
+        re.DOTALL,
+    )
+
+
+_KINDS = {"macro": Kind.MACRO, "text": Kind.TEXT, "quoted": Kind.QUOTED, "word": Kind.WORD, "symbol": Kind.SYMBOL}
+
+
+class Tokenizer:
+    """Reads the tokens of files, which share macros and variables. Findings are added to `findings`."""
+
+    def __init__(self, findings: list[Diagnostic]) -> None:
+        self.findings = findings
+        self.macros: dict[str, Macro] = {}
+        self.variables: dict[str, str] = {}
+        self.macro_char = "#"
+        self._count = 0
+
+    def tokens(self, content: bytes, file: str) -> Cursor:
+        """Return the tokens of a file, with macros applied; none if it is no text."""
+        text = self._decode(content, file)
+        return Cursor(() if text is None else self._applied(Cursor(self._lines(text, file))))
+
+    def report(self, message: str, span: Span, help: str | None = None, fix: str | None = None) -> None:
+        self.findings.append(Diagnostic(CANNOT_BE_READ, message, span, help, fix))
+
+    def _decode(self, content: bytes, file: str) -> str | None:
+        if len(content) > MAX_BYTES:
+            self.report(f"the file has more than {MAX_BYTES:,} bytes", Span(file), "give a parameter file")
+            return None
+        named = _CHARSET.match(content)
+        charset = named[1].decode() if named else "utf-8-sig"
+        try:
+            codecs.lookup(charset)
+            text = content.decode(charset)
+        except LookupError:
+            self.report(f"`{charset}` is not a charset that ggfmt has", Span(file, 1), "write the file in UTF-8")
+            return None
+        except UnicodeError:
+            text = content.decode("latin-1")
+        if _BINARY.search(text):
+            self.report("the file is no text", Span(file), "give the parameter file of a Replicat")
+            return None
+        return text
+
+    def _lines(self, text: str, file: str) -> Iterator[Token]:
+        continued = False
+        for number, content in enumerate(_LINE_END.split(text.replace("\x1a", " ")), 1):
+            shown = len(content) <= _MAX_SHOWN and not names_secret(content)
+            line = Line(file, number, content, content if shown else None)
+            tokens = list(self._tokens_of(line, not continued))
+            if self._count > MAX_TOKENS:
+                return
+            if tokens and tokens[0].first:
+                if tokens[0].upper == "COMMENT":
+                    continue
+                self._set(tokens)
+            if not tokens:
+                continue  # a comment between continued lines
+            continued = tokens[-1].is_symbol("&")
+            yield from tokens[:-1] if continued else tokens
+
+    def _tokens_of(self, line: Line, first: bool) -> Iterator[Token]:
+        """Yield the tokens of a line. `first`: it continues no other one."""
+        glued = False
+        for found in _pattern(self.macro_char).finditer(line.text):
+            name = found.lastgroup or ""
+            if name in ("blank", "comment"):
+                glued = False
+                continue
+            text = found[name].replace("''", "'") if name == "text" else found[name]
+            if name == "variable":
+                yield from self._variable(line, text, *found.span(), first, glued)
+            else:
+                yield Token(_KINDS[name], text, line, *found.span(), first, glued)
+            glued, first = True, False
+            self._count += 1
+            if self._count > MAX_TOKENS:
+                self.report(f"the file makes more than {MAX_TOKENS:,} words", Span(line.file, line.number), "divide it")
+                return
+
+    def _variable(self, line: Line, text: str, start: int, end: int, first: bool, glued: bool) -> Iterator[Token]:
+        """Yield the tokens of a variable's value. A name that is not set stays: `?` is a wildcard, too."""
+        value = self.variables.get(text[1:], os.environ.get(text[1:]))
+        if value is None:
+            yield Token(Kind.SYMBOL, "?", line, start, start + 1, first, glued)
+            yield Token(Kind.WORD, text[1:], line, start + 1, end, False, True)
+            return
+        for found in _pattern(self.macro_char).finditer(value):
+            kind = _KINDS.get(found.lastgroup or "")
+            if kind is not None:
+                yield Token(kind, found[found.lastgroup or 0], line, start, end, first, glued)
+                first, glued = False, True
+
+    def _set(self, tokens: list[Token]) -> None:
+        """Apply a parameter that changes how the next lines are read."""
+        name = tokens[0].upper
+        if name == "MACROCHAR" and len(tokens) > 1:
+            self.macro_char = tokens[1].text[:1]
+        elif name == "SETENV":
+            parts = [token for token in tokens[1:] if not token.is_symbol("(", ")")]
+            if len(parts) > 2 and parts[1].is_symbol("="):
+                self.variables[parts[0].text] = "".join(token.text for token in parts[2:])
+
+    # Macros
+
+    def _applied(self, cursor: Cursor) -> Iterator[Token]:
+        """Yield the tokens with calls of macros replaced; definitions are kept in `macros`."""
+        while len(self.findings) < MAX_FINDINGS and (token := cursor.take()) is not None:
+            if token.first and token.upper == "MACRO":
+                self._define(token, cursor)
+            elif token.kind is Kind.MACRO:
+                yield from self._call(token, cursor)
+            elif token.first and token.text.startswith(self.macro_char):
+                self._report_mark(token)
+                self._skip_line(cursor)
+            else:
+                yield token
+
+    def _skip_line(self, cursor: Cursor) -> None:
+        while (token := cursor.peek()) is not None and not token.first:
+            cursor.take()
+
+    def _report_mark(self, token: Token) -> None:
+        """Report a text that was meant to be a comment."""
+        marks = _HASHES.match(token.line.text, token.start)
+        end = marks.end() if marks else token.end
+        span = token._replace(end=end).span
+        mark = token.line.text[token.start : min(end, token.start + 10)]
+        self.report(f"`{visible(mark)}` does not begin a comment", span, "begin comments with `--`", fix="--")
+
+    def _define(self, start: Token, cursor: Cursor) -> None:
+        name = cursor.take()
+        if name is None or name.kind is not Kind.MACRO:
+            help = f"write `MACRO {self.macro_char}name`"
+            return self.report("MACRO has no name", (name or start).span, help)
+        parameters = []
+        if cursor.take_word("PARAMS", "PARAM"):
+            cursor.take_symbol("(")
+            while (token := cursor.peek()) is not None and token.kind is Kind.MACRO:
+                parameters.append(token.text.upper())
+                cursor.take()
+                cursor.take_symbol(",")
+            cursor.take_symbol(")")
+        if not cursor.take_word("BEGIN"):
+            return self.report(f"`{name.text}` has no BEGIN", name.span, "write BEGIN before the macro's text")
+        body: list[Token] = []
+        while (token := cursor.take()) is not None:
+            if token.upper == "END" and cursor.take_symbol(";"):
+                self.macros[name.text.upper()] = Macro(tuple(parameters), tuple(body))
+                return None
+            body.append(token)
+        return self.report(f"`{name.text}` does not end", name.span, "write `END;` behind the macro's text")
+
+    def _call(self, token: Token, cursor: Cursor) -> Iterator[Token]:
+        macro = self.macros.get(token.text.upper())
+        if macro is None and not cursor.at("("):
+            if token.first:
+                rewrite = Rewrite(token.line.number, (token.line.text,), (f"-- {token.line.text.lstrip('# ')}",))
+                message, help = f"`{token.text}` is not a macro", "begin comments with `--`"
+                near = suggestion(token.text.upper(), self.macros)
+                self.findings.append(Diagnostic(CANNOT_BE_READ, message, token.span, near or help, rewrite=rewrite))
+                self._skip_line(cursor)
+                return
+            self.report(f"`{token.text}` is not a macro", token.span, "put a name that begins so in double quotes")
+            return
+        arguments: list[list[Token]] | None = []
+        if cursor.at("("):
+            arguments = self._arguments(cursor)
+        elif macro is not None:
+            last = token.line.text[token.start : token.end]
+            help = f"write `{token.text} ()`"
+            fix = f"{last} ()" if not macro.parameters else None
+            self.report(f"`{token.text}` is called without parentheses", token.span, help, fix)
+        if macro is None:
+            self.report(f"`{token.text}` is not a macro", token.span, suggestion(token.text.upper(), self.macros))
+            return
+        if arguments is None:
+            self.report(f"`{token.text} (` is not closed", token.span, "add `)`")
+            return
+        try:
+            result = self._expand(token, macro, arguments, ())
+        except MacroError as error:
+            self.report(str(error), token.span, "see the page `replicat`")
+            return
+        yield from result
+
+    def _arguments(self, cursor: Cursor) -> list[list[Token]] | None:
+        """Take `(…)`, and return the tokens of each argument; None if it is not closed."""
+        cursor.take()
+        arguments: list[list[Token]] = [[]]
+        depth = 1
+        while (token := cursor.take()) is not None:
+            depth += token.is_symbol("(") - token.is_symbol(")")
+            if not depth:
+                return [] if arguments == [[]] else arguments
+            if depth == 1 and token.is_symbol(","):
+                arguments.append([])
+            else:
+                arguments[-1].append(token._replace(first=False))
+        return None
+
+    def _expand(self, call: Token, macro: Macro, arguments: list[list[Token]], active: tuple[str, ...]) -> list[Token]:
+        """Return the text of a macro for these arguments. `active`: the macros in whose texts the call is."""
+        name = call.text.upper()
+        if name in active:
+            raise MacroError(f"`{call.text}` calls itself")
+        if len(active) > _MAX_DEPTH:
+            raise MacroError("macros call each other too deeply")
+        if len(arguments) != len(macro.parameters):
+            needed = len(macro.parameters)
+            raise MacroError(f"`{call.text}` has {len(arguments)} values, and {needed} parameters")
+        values = {
+            parameter: self._expand_all(argument, (*active, ""))
+            for parameter, argument in zip(macro.parameters, arguments, strict=True)
+        }
+        text: list[Token] = []
+        for token in macro.body:
+            value = values.get(token.text.upper()) if token.kind is Kind.MACRO else None
+            text += [token] if value is None else [part._replace(first=False) for part in value]
+        result = self._expand_all(text, (*active, name))
+        self._count += len(result) + 10  # a call without a text is work, too
+        if self._count > MAX_TOKENS:
+            raise MacroError(f"macros make more than {MAX_TOKENS:,} words of the file")
+        if result:
+            result[0] = result[0]._replace(first=call.first, glued=call.glued)
+        return result
+
+    def _expand_all(self, tokens: Iterable[Token], active: tuple[str, ...]) -> list[Token]:
+        cursor, result = Cursor(tokens), list[Token]()
+        while (token := cursor.take()) is not None:
+            if token.kind is not Kind.MACRO:
+                result.append(token)
+                continue
+            macro = self.macros.get(token.text.upper())
+            if macro is None:
+                raise MacroError(f"`{token.text}` is not a macro")
+            arguments = self._arguments(cursor) if cursor.at("(") else []
+            if arguments is None:
+                raise MacroError(f"`{token.text} (` is not closed")
+            result += self._expand(token, macro, arguments, active)
+        return result
+
+
+def begins_parameter(token: Token) -> bool:
+    """Return whether a line that begins with this token is one of a parameter, and not of an option of MAP."""
+    return token.first and token.upper in entries(Section.PARAMETER) and token.upper not in entries(Section.OPTION)
