@@ -31,7 +31,7 @@ _SWALLOWED_KEY = lazy_regex(r"gg\.[A-Za-z]+[\w.]*(?=\s*=)")
 
 _OWN_LINE = "put it on a separate line that starts with `#`"
 
-_IGNORE = lazy_regex(r"[#!]+\s*ggfmt\s*:\s*ignore\b", re.IGNORECASE)
+_IGNORE = lazy_regex(r"(?:[#!]+|--+)\s*ggfmt\s*:\s*ignore\b", re.IGNORECASE)
 _IGNORED = lazy_regex(r"[\s,:]*(GG[0-9]+)\b", re.IGNORECASE)
 
 

@@ -21,7 +21,7 @@ from ggfmt.replicat.statements import (
     Word,
 )
 from ggfmt.replicat.table import Section, TableEntry, entries
-from ggfmt.replicat.tokens import CANNOT_BE_READ, Cursor, Kind, Token
+from ggfmt.replicat.tokens import Cursor, Kind, Token
 
 _LEVELS = (("OR",), ("AND",), ("=", "<>", "<", "<=", ">", ">="), ("+", "-"), ("*", "/", "\\"))
 _MAX_DEPTH = 60  # parentheses
@@ -67,9 +67,9 @@ class ExpressionParser:
         if not empty or parts:
             parts.append(Name(text, quoted))
         if not parts or not all(part.text for part in parts) or len(parts) > 3:
-            problem = "has no name" if not parts else "has a name with an empty part"
-            problem = "has a name of more than three parts" if len(parts) > 3 else problem
-            raise ParameterError(CANNOT_BE_READ, f"{start.upper} {problem}", span, "write `schema.table`")
+            problem = "has a name of more than three parts" if parts else "has no name"
+            problem = problem if all(part.text for part in parts) else "has a name with an empty part"
+            raise ParameterError("GG151", f"{start.upper} {problem}", span, "write `schema.table`")
         return ObjectName(tuple(parts), span)
 
     def column(self, cursor: Cursor) -> Name:
@@ -77,7 +77,7 @@ class ExpressionParser:
         if token is None or token.kind not in (Kind.WORD, Kind.QUOTED) or token.text.startswith("@"):
             last = token or cursor.last
             span = Span() if last is None else last.span
-            raise ParameterError(CANNOT_BE_READ, "the name of a column is missing", span, "name a column")
+            raise ParameterError("GG151", "the name of a column is missing", span, "name a column")
         text, quoted = token.text, token.kind is Kind.QUOTED
         while cursor.at(".") and (dot := cursor.take()) is not None and dot.glued:
             following = cursor.take()
@@ -86,14 +86,12 @@ class ExpressionParser:
 
     def open_group(self, start: Token, cursor: Cursor) -> None:
         if not cursor.take_symbol("("):
-            raise ParameterError(CANNOT_BE_READ, f"{start.text.upper()} has no `(`", start.span, "add it")
+            raise ParameterError("GG151", f"{start.text.upper()} has no `(`", start.span, "add it")
 
     def close_group(self, start: Token, cursor: Cursor) -> None:
         token = cursor.take()
         if token is None:
-            raise ParameterError(
-                CANNOT_BE_READ, f"the `(` of {start.text.upper()} is not closed", start.span, "add `)`"
-            )
+            raise ParameterError("GG151", f"the `(` of {start.text.upper()} is not closed", start.span, "add `)`")
         if not token.is_symbol(")"):
             raise _unexpected(token)
 
@@ -109,7 +107,7 @@ class ExpressionParser:
             count += 1
             if count > _MAX_OPERATORS:
                 message = f"an expression has more than {_MAX_OPERATORS} operators in a row"
-                raise ParameterError(CANNOT_BE_READ, message, token.span, "divide the expression")
+                raise ParameterError("GG151", message, token.span, "divide the expression")
             right = self.expression(cursor, level + 1, depth, words)
             left = Operation(token.upper or token.text, left, right, token.span)
         return left
@@ -118,10 +116,10 @@ class ExpressionParser:
         token = cursor.peek()
         if token is None:
             span = Span() if cursor.last is None else cursor.last.span
-            raise ParameterError(CANNOT_BE_READ, "the expression does not end", span, "complete it")
+            raise ParameterError("GG151", "the expression does not end", span, "complete it")
         if depth > _MAX_DEPTH:
             help = "divide the expression"
-            raise ParameterError(CANNOT_BE_READ, f"more than {_MAX_DEPTH} parentheses are open", token.span, help)
+            raise ParameterError("GG151", f"more than {_MAX_DEPTH} parentheses are open", token.span, help)
         cursor.take()
         if token.is_symbol("("):
             inner = self.expression(cursor, 0, depth + 1)
@@ -168,7 +166,7 @@ class ExpressionParser:
             if name in _STATES:
                 return Word(name, token.span)
             if known is not None:
-                raise ParameterError(CANNOT_BE_READ, f"`@{name}` has no `(`", token.span, f"write `@{name} (…)`")
+                raise ParameterError("GG151", f"`@{name}` has no `(`", token.span, f"write `@{name} (…)`")
         self.report_function(token, known)
         self.open_group(token, cursor)
         arguments: list[Expression] = []
@@ -203,5 +201,5 @@ def _number(token: Token, cursor: Cursor) -> NumberLiteral:
 
 def _unexpected(token: Token) -> ParameterError:
     if token.is_symbol("'", '"'):
-        return ParameterError(CANNOT_BE_READ, "the text does not end in its line", token.span, "close the quotes")
-    return ParameterError(CANNOT_BE_READ, f"`{visible(token.text)[:80]}` is not expected here", token.span)
+        return ParameterError("GG151", "the text does not end in its line", token.span, "close the quotes")
+    return ParameterError("GG151", f"`{visible(token.text)[:80]}` is not expected here", token.span)

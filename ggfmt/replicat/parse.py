@@ -28,12 +28,7 @@ from ggfmt.replicat.statements import (
     ReplicatFile,
 )
 from ggfmt.replicat.table import OTHER_FILES, Effect, Section, TableEntry, entries
-from ggfmt.replicat.tokens import CANNOT_BE_READ, MAX_FINDINGS, Cursor, Kind, Token, Tokenizer, begins_parameter
-
-UNKNOWN = "GG152"  # a parameter, option or function that a Replicat does not have
-NOT_MEANT = "GG153"  # a MAP that does not do what it seems to do
-NOT_STARTED = "GG154"  # what GoldenGate does not take, or what is wrong with the pair of files
-NOT_APPLIED = "GG155"  # what changes messages, and ggfmt does not apply
+from ggfmt.replicat.tokens import MAX_FINDINGS, Cursor, Kind, Token, Tokenizer, begins_parameter
 
 _ENDED = ("MAP", "TABLE", "SEQUENCE", "FILE")  # statements that end with `;`
 _MAX_FILES = 100  # included ones
@@ -63,7 +58,7 @@ def read_parameters(path: str | os.PathLike[str]) -> tuple[ReplicatFile, list[Di
     try:
         return parse_content(Path(file).read_bytes(), file)
     except OSError as error:
-        return ReplicatFile(file), [Diagnostic(CANNOT_BE_READ, f"the file cannot be read: {error.strerror}", file)]
+        return ReplicatFile(file), [Diagnostic("GG151", f"the file cannot be read: {error.strerror}", file)]
 
 
 def parse_content(content: bytes, file: str) -> tuple[ReplicatFile, list[Diagnostic]]:
@@ -76,7 +71,7 @@ def parse_content(content: bytes, file: str) -> tuple[ReplicatFile, list[Diagnos
 
 def stops_run(finding: Diagnostic) -> bool:
     """Return whether a run must not go on, because it could not do as GoldenGate does."""
-    return finding.code in (CANNOT_BE_READ, UNKNOWN, NOT_APPLIED) and finding.severity is not Severity.NOTE
+    return finding.code in ("GG151", "GG152", "GG155") and finding.severity is not Severity.NOTE
 
 
 def find_file(written: str, file: str) -> Path | None:
@@ -96,15 +91,15 @@ def properties_file(replicat: ReplicatFile) -> Path | Diagnostic:
     place: Span | str = replicat.file if given is None else given.span
     if written is None and replicat.group is None:
         message = "the file names no properties file, and has no group for a default"
-        return Diagnostic(NOT_STARTED, message, place, "add `TARGETDB LIBFILE libggjava.so SET property=FILE`")
+        return Diagnostic("GG154", message, place, "add `TARGETDB LIBFILE libggjava.so SET property=FILE`")
     names = [written] if written is not None else [f"dirprm/{name}.properties" for name in _cases(replicat.group or "")]
     found = next(filter(None, (find_file(name, replicat.file) for name in names)), None)
     if found is not None:
         return found
-    default = "" if written is not None else ", the default of the group"
+    default = "" if written is not None else ", the default of the group,"
     message = f"the properties file `{visible(names[0])}`{default} does not exist"
     help = "ggfmt looks for it below the parent of the file's directory, and beside the file"
-    return Diagnostic(NOT_STARTED, message, place, help)
+    return Diagnostic("GG154", message, place, help)
 
 
 def _cases(name: str) -> tuple[str, ...]:
@@ -156,7 +151,7 @@ class _Parser(ExpressionParser):
             # It is another file: one finding says more than one for each line.
             place = replace(self._unknown[0].span, length=1)
             help = "give the file that has REPLICAT and MAP"
-            self.report(CANNOT_BE_READ, "the file has no parameters of GoldenGate", place, help)
+            self.report("GG151", "the file has no parameters of GoldenGate", place, help)
         else:
             self.findings += self._unknown
         self.result = replace(
@@ -211,14 +206,14 @@ class _Parser(ExpressionParser):
             rewrite = Rewrite(token.line.number, (text,), (text[: token.start] + near + text[token.end :],))
         help = f"did you mean `{near}`?" if near else None
         message = f"`{visible(word)[:80]}` is not a parameter of a Replicat"
-        self._unknown.append(Diagnostic(UNKNOWN, message, token.span, help, rewrite=rewrite))
+        self._unknown.append(Diagnostic("GG152", message, token.span, help, rewrite=rewrite))
 
     def _report_unended(self, tokens: Sequence[Token]) -> None:
         last = tokens[-1]
         help = "end it with `;`"
         end = replace(last.span, length=last.end - last.start)
         fix = f"{last.line.text[last.start : last.end]};" if end.source else None
-        self.report(CANNOT_BE_READ, f"`{tokens[0].upper}` does not end", end, help, fix=fix)
+        self.report("GG151", f"`{tokens[0].upper}` does not end", end, help, fix=fix)
 
     def _report_behind(self, end: Token, cursor: Cursor) -> None:
         """Report text behind `;`, and go on in the next line."""
@@ -233,7 +228,7 @@ class _Parser(ExpressionParser):
         text = first.line.text
         rewrite = Rewrite(first.line.number, (text,), (f"{text[: first.start]}-- {text[first.start :]}",))
         span = first.span_to(last)
-        self.report(NOT_STARTED, "text is behind the `;` of a statement", span, help, rewrite=rewrite)
+        self.report("GG154", "text is behind the `;` of a statement", span, help, rewrite=rewrite)
 
     def _report_effect(self, token: Token, known: TableEntry) -> None:
         """Report what does not belong in the file, and what ggfmt does not apply."""
@@ -243,12 +238,12 @@ class _Parser(ExpressionParser):
         if effect in OTHER_FILES:
             where = "the file GLOBALS" if effect is Effect.GLOBALS else f"the file of {_article(effect.value)}"
             message = f"`{shown}` is {what} of {where.removeprefix('the file of ')}, not of a Replicat"
-            self.report(UNKNOWN, message, token.span, f"remove it, or put it into {where}")
+            self.report("GG152", message, token.span, f"remove it, or put it into {where}")
         elif effect is Effect.REFUSED:
-            self.report(NOT_APPLIED, f"ggfmt does not apply `{shown}`, which changes messages", token.span)
+            self.report("GG155", f"ggfmt does not apply `{shown}`, which changes messages", token.span)
         elif effect is Effect.ASSUMED and name not in (known.default, *_as_usual(known)):
             message = f"ggfmt assumes that `{shown}` changes no message"
-            self.report(NOT_APPLIED, message, token.span, level=Severity.NOTE)
+            self.report("GG155", message, token.span, level=Severity.NOTE)
 
     def report_function(self, token: Token, known: TableEntry | None) -> None:
         """Report a function that is unknown, or that ggfmt does not apply."""
@@ -257,7 +252,7 @@ class _Parser(ExpressionParser):
         near = did_you_mean(token.text[1:], entries(Section.FUNCTION))
         help = f"did you mean `@{near}`?" if near else None
         message = f"`{token.text.upper()}` is not a function of GoldenGate"
-        self.findings.append(Diagnostic(UNKNOWN, message, token.span, help))
+        self.findings.append(Diagnostic("GG152", message, token.span, help))
         return None
 
     # Parameters
@@ -274,7 +269,7 @@ class _Parser(ExpressionParser):
             if part.upper in ("PROPERTY", "PROPERTIES") and cursor.take_symbol("="):
                 value = _glued(cursor)
                 if not value:
-                    raise ParameterError(CANNOT_BE_READ, f"`{part.text}=` names no file", part.span, "name a file")
+                    raise ParameterError("GG151", f"`{part.text}=` names no file", part.span, "name a file")
                 self.result = replace(self.result, properties=_joined(value))
 
     def exclude(self, token: Token, arguments: Sequence[Token]) -> None:
@@ -285,7 +280,7 @@ class _Parser(ExpressionParser):
         elif token.upper == "CATALOGEXCLUDE":
             name = replace(name, parts=name.parts + wildcard * 2)
         if len(name.parts) > 3:
-            raise ParameterError(CANNOT_BE_READ, f"`{token.upper}` has a name of too many parts", name.span)
+            raise ParameterError("GG151", f"`{token.upper}` has a name of too many parts", name.span)
         self.excludes.append(name)
 
     def definitions(self, token: Token, arguments: Sequence[Token]) -> None:
@@ -301,7 +296,7 @@ class _Parser(ExpressionParser):
         text = _joined(self._one(token, arguments)).replace(",", "")
         if not text.isdecimal() or len(text) > 18:
             help = "give a number of operations"
-            raise ParameterError(CANNOT_BE_READ, f"`{token.upper}` is no number", token.span, help)
+            raise ParameterError("GG151", f"`{token.upper}` is no number", token.span, help)
         attribute = "group_operations" if token.upper == "GROUPTRANSOPS" else "max_operations"
         self._set({attribute: max(1, int(text))})
 
@@ -314,7 +309,7 @@ class _Parser(ExpressionParser):
         elif word == "NAMES":
             target, equals, source = self.column(cursor), cursor.take_symbol("="), self.column(cursor)
             if not equals:
-                raise ParameterError(CANNOT_BE_READ, "COLMATCH NAMES has no `=`", token.span, "write `target = source`")
+                raise ParameterError("GG151", "COLMATCH NAMES has no `=`", token.span, "write `target = source`")
             self.matches = replace(known, names=(*known.names, (target.text, source.text)))
         elif word in ("PREFIX", "SUFFIX"):
             text = self.column(cursor).text
@@ -323,7 +318,7 @@ class _Parser(ExpressionParser):
             self.matches = replace(known, prefixes=prefixes, suffixes=suffixes)
         else:
             help = "write NAMES, PREFIX, SUFFIX or RESET"
-            raise ParameterError(CANNOT_BE_READ, "COLMATCH has no kind", token.span, help)
+            raise ParameterError("GG151", "COLMATCH has no kind", token.span, help)
 
     def include(self, token: Token, arguments: Sequence[Token]) -> None:
         written = _joined(self._one(token, arguments))
@@ -332,23 +327,23 @@ class _Parser(ExpressionParser):
         self._files += 1
         if path is None:
             help = "ggfmt looks for it below the parent of the file's directory, and beside the file"
-            raise ParameterError(CANNOT_BE_READ, f"`{visible(written)}` of {name} does not exist", token.span, help)
+            raise ParameterError("GG151", f"`{visible(written)}` of {name} does not exist", token.span, help)
         if os.path.realpath(path) in self._reading or self._files > _MAX_FILES:
             problem = "includes itself" if os.path.realpath(path) in self._reading else "is one include too many"
-            raise ParameterError(CANNOT_BE_READ, f"`{visible(written)}` {problem}", token.span, "remove it")
+            raise ParameterError("GG151", f"`{visible(written)}` {problem}", token.span, "remove it")
         if name == "OBEY" and len(self._reading) > 1:
-            self.report(NOT_STARTED, "an obeyed file cannot obey another one", token.span, "move it to the main file")
+            self.report("GG154", "an obeyed file cannot obey another one", token.span, "move it to the main file")
         try:
             content = path.read_bytes()
         except OSError as error:
             message = f"`{visible(written)}` of {name} cannot be read: {error.strerror}"
-            raise ParameterError(CANNOT_BE_READ, message, token.span) from None
+            raise ParameterError("GG151", message, token.span) from None
         self.read(content, str(path))
 
     def _one(self, token: Token, arguments: Sequence[Token]) -> list[Token]:
         value = _glued(Cursor(arguments))
         if not value:
-            raise ParameterError(CANNOT_BE_READ, f"`{token.upper}` has no value", token.span, "give a value")
+            raise ParameterError("GG151", f"`{token.upper}` has no value", token.span, "give a value")
         return value
 
     # MAP
@@ -357,10 +352,10 @@ class _Parser(ExpressionParser):
         source = self.object_name(start, cursor)
         if not cursor.take_symbol(",") and cursor.at_word("TARGET"):
             help = "write `MAP source, TARGET target;`"
-            self.report(CANNOT_BE_READ, "no comma is before TARGET", self._here(cursor, start), help, Severity.WARNING)
+            self.report("GG151", "no comma is before TARGET", self._here(cursor, start), help, Severity.WARNING)
         if not cursor.take_word("TARGET"):
             help = f"add `, TARGET {'.'.join(part.text for part in source.parts)}`"
-            raise ParameterError(CANNOT_BE_READ, "MAP has no TARGET", self._here(cursor, start), help)
+            raise ParameterError("GG151", "MAP has no TARGET", self._here(cursor, start), help)
         target = self.object_name(cursor.last or start, cursor)
         known = MapStatement(source, target, start.span_to(cursor.last or start), self.kinds, self.matches)
         while (token := cursor.take()) is not None:
@@ -371,7 +366,7 @@ class _Parser(ExpressionParser):
                 near = did_you_mean(token.text, entries(Section.OPTION))
                 help = f"did you mean `{near}`?" if near else "write options behind commas"
                 message = f"`{visible(token.text)[:80]}` is not an option of MAP"
-                raise ParameterError(UNKNOWN, message, token.span, help)
+                raise ParameterError("GG152", message, token.span, help)
             self._report_effect(token, option)
             name = token.upper
             if name == "COLMAP":
@@ -410,7 +405,7 @@ class _Parser(ExpressionParser):
                 first = cursor.last or token
                 if not cursor.take_symbol("="):
                     help = "write `target = expression`"
-                    raise ParameterError(CANNOT_BE_READ, "COLMAP has no `=`", self._here(cursor, token), help)
+                    raise ParameterError("GG151", "COLMAP has no `=`", self._here(cursor, token), help)
                 value = self.expression(cursor)
                 columns.append(ColumnMapping(target, value, first.span_to(cursor.last or first)))
             if not cursor.take_symbol(","):
@@ -426,10 +421,10 @@ class _Parser(ExpressionParser):
             value = cursor.take()
             letter = _LETTERS.get(value.upper.rstrip("S") if value else "")
             if word.upper == "RAISEERROR":
-                self.report(NOT_APPLIED, "ggfmt does not apply RAISEERROR, which changes messages", word.span)
+                self.report("GG155", "ggfmt does not apply RAISEERROR, which changes messages", word.span)
             elif letter is None:
                 help = f"write {list_names(_LETTERS)}"
-                raise ParameterError(CANNOT_BE_READ, f"{word.upper} has no kind of operations", word.span, help)
+                raise ParameterError("GG151", f"{word.upper} has no kind of operations", word.span, help)
             elif word.upper == "ON":
                 tested += letter
             else:

@@ -25,7 +25,6 @@ MAX_FINDINGS = 200  # in a file, which is read no further
 _MAX_SHOWN = 500  # characters of a line
 _MAX_DEPTH = 30  # macros that call macros, and parentheses in their arguments
 
-CANNOT_BE_READ = "GG151"
 
 _CHARSET = lazy_regex(rb"\s*CHARSET[ \t]+([\w.:-]+)", re.IGNORECASE)
 _LINE_END = lazy_regex("\r\n|[\r\n]")
@@ -153,7 +152,7 @@ class Tokenizer:
         return Cursor(() if text is None else self._applied(Cursor(self._lines(text, file))))
 
     def report(self, message: str, span: Span, help: str | None = None, fix: str | None = None) -> None:
-        self.findings.append(Diagnostic(CANNOT_BE_READ, message, span, help, fix))
+        self.findings.append(Diagnostic("GG151", message, span, help, fix))
 
     def _decode(self, content: bytes, file: str) -> str | None:
         if len(content) > MAX_BYTES:
@@ -290,7 +289,7 @@ class Tokenizer:
                 rewrite = Rewrite(token.line.number, (token.line.text,), (f"-- {token.line.text.lstrip('# ')}",))
                 message, help = f"`{token.text}` is not a macro", "begin comments with `--`"
                 near = suggestion(token.text.upper(), self.macros)
-                self.findings.append(Diagnostic(CANNOT_BE_READ, message, token.span, near or help, rewrite=rewrite))
+                self.findings.append(Diagnostic("GG151", message, token.span, near or help, rewrite=rewrite))
                 self._skip_line(cursor)
                 return
             self.report(f"`{token.text}` is not a macro", token.span, "put a name that begins so in double quotes")

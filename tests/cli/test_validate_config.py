@@ -279,10 +279,10 @@ MAP GG.*, TARGET GG.*;
     ],
 )
 def test_a_file_that_is_named_and_is_no_handler_file_fails(here: Path, text: str, told: str) -> None:
-    write(here / "rkafka.prm", text)
-    code, out, err = checked("rkafka.prm")
+    write(here / "rkafka.txt", text)
+    code, out, err = checked("rkafka.txt")
     assert (code, err) == (2, "0 files: 1 error\n")
-    assert out.startswith(b"rkafka.prm: error[GG100]")
+    assert out.startswith(b"rkafka.txt: error[GG100]")
     assert told in out.decode()
     code, out, _ = checked("-", given=text.encode())
     assert (code, shown_codes(out, "text")) == (2, ["GG100"])

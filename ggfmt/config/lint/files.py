@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import BinaryIO
 
-from ggfmt.config.foreign_files import ENDINGS, describe_foreign, find_nearby
+from ggfmt.config.foreign_files import ENDINGS, PARAMETER_ENDING, describe_foreign, find_nearby, is_parameter_file
 from ggfmt.config.lint.reading import has_properties
 from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import Diagnostic
@@ -26,6 +26,10 @@ class HandlerFile:
 
     @cached_property
     def has_properties(self) -> bool:
+        if is_parameter_file(self.name):
+            from ggfmt.config.lint.parameter_files import is_of_replicat
+
+            return is_of_replicat(self.content)
         return has_properties(self.content)
 
 
@@ -49,7 +53,8 @@ def find_sources(
 ) -> HandlerFiles:
     """Return the files that the arguments name, and their content.
 
-    A directory stands for the `*.properties` and `*.props` files below it. In directories and globs, files without a
+    A directory stands for the `*.properties`, `*.props` and `*.prm` files below it. A Replicat's parameter file brings
+    the handler file that it names. In directories and globs, files without a
     key of GoldenGate are skipped, because other programs have such names too; `pass_over`: named files are skipped
     likewise.
     """
@@ -71,11 +76,22 @@ class _Search:
                 kind = "directory has no handler file" if os.path.isdir(argument) else "pattern fits no file"
                 help = f"a handler file ends in {' or '.join(f'`{ending}`' for ending in ENDINGS)} and has `gg.` keys"
                 self._report(f"the {kind}", argument, help if os.path.isdir(argument) else None)
+        for source in list(self.found.values()):
+            if source is not None and source.path is not None and is_parameter_file(source.name):
+                self._take_pair(source)
         files = [source for source in self.found.values() if source is not None]
         ours = tuple(source for source in files if source.has_properties)
         reported = {finding.span.file for finding in self.findings}
         others = (source.name for source in files if not source.has_properties and source.name not in reported)
         return HandlerFiles(ours, tuple(others), tuple(dict.fromkeys(self.findings)))
+
+    def _take_pair(self, source: HandlerFile) -> None:
+        from ggfmt.replicat.parse import parse_content, properties_file
+
+        replicat = parse_content(source.content, source.name)[0]
+        named = properties_file(replicat) if source.has_properties else None
+        if named is not None and not isinstance(named, Diagnostic):
+            self._file(str(named))
 
     def _take(self, argument: str) -> bool:
         if argument == STANDARD_INPUT:
@@ -123,7 +139,7 @@ class _Search:
                 path = os.path.join(parent, name)
                 # A pipe, for example, may never have data. A broken link is reported.
                 is_file = os.path.isfile(path) or not os.path.exists(path)
-                if name.endswith(ENDINGS) and not name.startswith(".") and is_file:
+                if name.endswith((*ENDINGS, PARAMETER_ENDING)) and not name.startswith(".") and is_file:
                     paths.append(path)
         yield from sorted(paths, key=_by_name)
 

@@ -15,6 +15,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from ggfmt.config.comments import Ignores, before_comment, check_comments, is_prose
+from ggfmt.config.foreign_files import is_parameter_file
 from ggfmt.config.handler_options import DEFAULT_FORMAT, REFUSE, HandlerConfig, RunOptions
 from ggfmt.config.lint import releases
 from ggfmt.config.lint.assembly import HandlerBuilder, report_missing_format
@@ -686,7 +687,7 @@ def lint(content: bytes, file: str, rules: Rules = ALL_RULES, settings: Sequence
     return check_file(content, file, rules, settings).findings
 
 
-def _placed(finding: Diagnostic, file: str) -> Diagnostic:
+def placed(finding: Diagnostic, file: str) -> Diagnostic:
     """Return the finding with a line: editors and CI systems refuse one without."""
     span = finding.span
     return finding if span.line is not None else finding.at(file=span.file or file, line=1, column=1)
@@ -694,6 +695,10 @@ def _placed(finding: Diagnostic, file: str) -> Diagnostic:
 
 def check_file(content: bytes, file: str, rules: Rules = ALL_RULES, settings: Sequence[str] = ()) -> CheckedFile:
     """Return what `lint` returns, and the release of the file."""
+    if is_parameter_file(file):
+        from ggfmt.config.lint.parameter_files import check_parameter_file
+
+        return CheckedFile(check_parameter_file(content, file, rules), None)
     parsed = parse_content(content, file)
     sources = [(file, parsed)]
     if settings:
@@ -702,7 +707,7 @@ def check_file(content: bytes, file: str, rules: Rules = ALL_RULES, settings: Se
     reading.report_refusals(reading.handlers())
     template = find_template(parsed.entries)
     found = tuple(
-        rules.judged(_placed(finding, file))
+        rules.judged(placed(finding, file))
         for finding in reading.reported(errors_too=True, template=template, is_enabled=rules.is_enabled)
     )
     return CheckedFile(found, None if template is not None and template.whole else reading.release)

@@ -71,6 +71,7 @@ from ggfmt.options.value_types import Path as PathKind
 from ggfmt.render.diagnostics import diagnostics_text, fold_similar
 
 OF_COMMANDS = ("GG132", "GG133")  # of several files, and of the settings
+OF_PARAMETER_FILES = ("GG151", "GG152", "GG153", "GG154", "GG155")
 CORPUS = sorted(LINT.glob("*.properties"))
 
 
@@ -118,7 +119,8 @@ def test_the_findings_of_the_corpus(path: Path) -> None:
 @pytest.mark.parametrize("code", [code for code in CODES.values() if code.of_run], ids=lambda code: code.name)
 def test_a_code_of_a_run_is_a_note_except_for_a_run(code: Code) -> None:
     for for_run, severity in ((False, Severity.NOTE), (True, code.severity)):
-        found = lint(code.before.encode(), "f", Rules(for_run=for_run))
+        name = "f.prm" if code.name in OF_PARAMETER_FILES else "f"
+        found = lint(code.before.encode(), name, Rules(for_run=for_run))
         assert {finding.severity for finding in found if finding.code == code.name} == {severity}
 
 
@@ -139,7 +141,7 @@ def test_the_corpus_has_silent_files_and_every_code_of_a_file() -> None:
     assert silent == [path.stem for path in CORPUS if path.stem.startswith("silent_")]
     assert len(silent) >= 8
     shown = "".join(path.with_suffix(".txt").read_text(encoding="utf-8") for path in CORPUS)
-    of_files = [code for code in CODES if code.startswith("GG1") and code not in OF_COMMANDS]
+    of_files = [code for code in CODES if code.startswith("GG1") and code not in OF_COMMANDS + OF_PARAMETER_FILES]
     assert [code for code in of_files if f"[{code}]" not in shown] == []
 
 

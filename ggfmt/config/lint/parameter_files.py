@@ -1,0 +1,283 @@
+"""The checks of a Replicat's parameter file, and of the pair that it makes with its handler file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+
+from ggfmt.config.comments import Ignores
+from ggfmt.config.lint.reading import Rules, has_properties, placed
+from ggfmt.config.properties import Comment, decode
+from ggfmt.dataclasses import replace
+from ggfmt.definitions import load_definitions
+from ggfmt.diagnostics.codes import Severity
+from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError, Rewrite, Span, suggestion
+from ggfmt.java.text import visible
+from ggfmt.lazy import lazy_regex
+from ggfmt.replicat.parse import find_file, parse_content, properties_file
+from ggfmt.replicat.statements import (
+    Call,
+    ColumnValue,
+    Expression,
+    MapStatement,
+    Name,
+    ObjectName,
+    Operation,
+    ReplicatFile,
+)
+
+_OF_REPLICAT = lazy_regex(rb"^[ \t]*(?:REPLICAT[ \t]+[^\s=]|TARGETDB[ \t]|SPECIALRUN\b)", re.IGNORECASE | re.MULTILINE)
+_OF_OTHERS = lazy_regex(rb"^[ \t]*(?:EXTRACT[ \t]+[^\s=]|SOURCEISTABLE\b|PORT[ \t]+\d)", re.IGNORECASE | re.MULTILINE)
+_COMMENT = lazy_regex(r"[ \t]*(?=--)")
+_NO_STATEMENT = lazy_regex(r"[ \t]*(?:--|$)")
+
+_MAX_GROUP = 8  # characters
+_COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
+_FLAT = ("+", "*", "AND", "OR")  # several of one kind need no parentheses
+_ERROR, _NOTE = Severity.ERROR, Severity.NOTE
+
+
+def is_of_replicat(content: bytes) -> bool:
+    """Return whether a parameter file is that of a Replicat, and not of an Extract, a Manager, or an included one."""
+    return _OF_REPLICAT.search(content) is not None and _OF_OTHERS.search(content) is None
+
+
+def check_parameter_file(content: bytes, file: str, rules: Rules) -> tuple[Diagnostic, ...]:
+    """Return every finding of a parameter file, without those that its comments ignore."""
+    replicat, findings = parse_content(content, file)
+    broken = any(finding.code in ("GG151", "GG152") for finding in findings)
+    found = [*findings, *_findings(replicat, broken)]
+    ignores = Ignores((file, comment) for comment in _comments(decode(content).text, replicat, file))
+    kept = [_of_file(finding, file) for finding in found if not ignores.silences(finding)]
+    kept += ignores.findings(rules.is_enabled)
+    enabled = [rules.judged(placed(finding, file)) for finding in kept if rules.is_enabled(finding.code)]
+    return tuple(sorted(dict.fromkeys(enabled), key=lambda finding: _place(finding, file)))
+
+
+def _of_file(finding: Diagnostic, file: str) -> Diagnostic:
+    """Return the finding; without its fixes if it is in an included file."""
+    return finding if finding.span.file == file else replace(finding, fix=None, rewrite=None)
+
+
+def _place(finding: Diagnostic, file: str) -> tuple[str, int, int]:
+    span = finding.span
+    return "" if span.file == file else span.file or "", span.line or 0, span.column or 0
+
+
+def _comments(text: str, replicat: ReplicatFile, file: str) -> Iterator[Comment]:
+    """Yield the comments that have a line of their own, each with the lines of the statement below."""
+    lines = re.split(r"\r\n|[\r\n]", text)
+    spans = [known.span for known in replicat.maps] + [known.span for known in replicat.parameters]
+    starts = sorted({span.line or 0 for span in spans if span.file == file})
+    for number, line in enumerate(lines, 1):
+        mark = _COMMENT.match(line)
+        if mark is None:
+            continue
+        first = next((at for at in range(number + 1, len(lines) + 1) if not _NO_STATEMENT.match(lines[at - 1])), None)
+        last = first and next((start for start in starts if start > first), len(lines) + 1)
+        below = range(first, last) if first and last else range(0)
+        yield Comment(number, mark.end() + 1, line[mark.end() :], below)
+
+
+def _findings(replicat: ReplicatFile, broken: bool) -> Iterator[Diagnostic]:
+    """Yield what only the whole file shows. `broken`: a MAP may be one that could not be read."""
+    yield from _process(replicat)
+    if not replicat.maps and not broken:
+        message = "the file has no MAP: no table reaches the handlers"
+        yield Diagnostic("GG153", message, Span(replicat.file), "add `MAP source, TARGET target;`")
+    yield from _pair(replicat)
+    yield from _hidden(replicat)
+    for statement in replicat.maps:
+        yield from _names(statement)
+        yield from _excluded(statement, replicat.excludes)
+        yield from _columns(statement)
+    yield from _unknown_columns(replicat)
+
+
+def _process(replicat: ReplicatFile) -> Iterator[Diagnostic]:
+    given = {known.name: known.span for known in replicat.parameters}
+    group = replicat.group or ""
+    if len(group) > _MAX_GROUP:
+        message = f"the name of the group has {len(group)} characters, and GoldenGate takes {_MAX_GROUP}"
+        yield Diagnostic("GG154", message, given["REPLICAT"], "choose a shorter name, also for the file")
+    if "REPLICAT" not in given and "SPECIALRUN" not in given:
+        help = "add `REPLICAT group` as the first parameter"
+        yield Diagnostic("GG154", "REPLICAT is missing", Span(replicat.file), help)
+    if "DDL" in given and "GETTRUNCATES" in given:
+        message = "GETTRUNCATES cannot be used with DDL"
+        yield Diagnostic("GG154", message, given["GETTRUNCATES"], "remove one of them")
+
+
+def _pair(replicat: ReplicatFile) -> Iterator[Diagnostic]:
+    target = next((known for known in replicat.parameters[::-1] if known.name == "TARGETDB"), None)
+    if target is None or "LIBFILE" not in target.text.upper():
+        message = "no TARGETDB names the handlers"
+        help = "for a Replicat of GoldenGate for Big Data, add `TARGETDB LIBFILE libggjava.so SET property=FILE`"
+        yield Diagnostic("GG154", message, target.span if target else Span(replicat.file), help, level=_NOTE)
+        return
+    library = re.search(r"LIBFILE\s+(\S+)", target.text, re.IGNORECASE)
+    paths = (*replicat.source_definitions, *replicat.target_definitions, replicat.properties or "")
+    if library and library[1].lower().endswith(".dll") and any(path.startswith("/") for path in paths):
+        message = f"`{visible(library[1])}` is a library of Windows, and paths of the file are of another system"
+        yield Diagnostic("GG154", message, target.span, "write `libggjava.so`")
+    found = properties_file(replicat)
+    if isinstance(found, Diagnostic):
+        yield found
+        return
+    try:
+        content = found.read_bytes()
+    except OSError as error:
+        message = f"the properties file `{visible(str(found))}` cannot be read: {error.strerror}"
+        yield Diagnostic("GG154", message, target.span)
+        return
+    if not has_properties(content):
+        message = f"the properties file `{visible(str(found))}` has no properties of GoldenGate"
+        yield Diagnostic("GG154", message, target.span, "name the file that has `gg.handlerlist`")
+
+
+def _hidden(replicat: ReplicatFile) -> Iterator[Diagnostic]:
+    """Yield a finding for each MAP of a source and a target that another MAP has."""
+    if replicat.allows_duplicates:
+        return
+    earlier: dict[tuple[tuple[str, ...], ...], MapStatement] = {}
+    for statement in replicat.maps:
+        first = earlier.setdefault((_folded(statement.source), _folded(statement.target)), statement)
+        if first is statement:
+            continue
+        message = f"the MAP in line {first.span.line} has this source and target, too: GoldenGate uses the first alone"
+        help = "remove one of them, or add ALLOWDUPTARGETMAP, so that both send messages"
+        level = None if _effect(first) == _effect(statement) else _ERROR
+        yield Diagnostic("GG153", message, statement.span, help, level=level)
+
+
+def _effect(statement: MapStatement) -> tuple[object, ...]:
+    return statement.kinds, statement.columns, statement.filters, statement.key
+
+
+def _names(statement: MapStatement) -> Iterator[Diagnostic]:
+    source, target = statement.source, statement.target
+    kinds = statement.kinds
+    if not (kinds.inserts or kinds.updates or kinds.deletes or kinds.truncates):
+        help = "add GETINSERTS, GETUPDATES or GETDELETES before it"
+        yield Diagnostic("GG153", "the MAP takes no operations", statement.span, help)
+    if len(target.parts) == 3 > len(source.parts) and "*" in target.parts[0].text:
+        message = "the container of the target is a wildcard, and the source has no container"
+        yield Diagnostic("GG154", message, target.span, "name the container (OGG-02645)", level=_ERROR)
+    for given, wanted in zip(source.parts[::-1], target.parts[::-1], strict=False):
+        text = wanted.text
+        if "?" in text and not wanted.quoted:
+            yield Diagnostic("GG153", f"`?` in `{visible(text)}` is no wildcard of a target", target.span, "write `*`")
+        if text != "*" and text.upper() == given.text.upper() and "*" in text:
+            made = text.replace("*", given.text.replace("*", "X"), 1)
+            message = f"`*` in `{visible(text)}` is the whole name of the source: the target becomes `{visible(made)}`"
+            yield Diagnostic("GG153", message, target.span, "write `*`", rewrite=_rewrite(target, wanted))
+
+
+def _rewrite(target: ObjectName, part: Name) -> Rewrite | None:
+    """Return a line in which a part of a target is `*`; None if the target is not as written."""
+    span = target.span
+    if span.source is None or span.line is None or span.column is None:
+        return None
+    start, end = span.column - 1, span.column - 1 + span.length
+    new = ".".join("*" if known is part else known.text for known in target.parts)
+    if span.source[start:end] != ".".join(known.text for known in target.parts):
+        return None
+    return Rewrite(span.line, (span.source,), (f"{span.source[:start]}{new}{span.source[end:]}",))
+
+
+def _excluded(statement: MapStatement, excludes: Iterable[ObjectName]) -> Iterator[Diagnostic]:
+    for exclude in excludes:
+        pairs = zip_longest(exclude.parts[::-1], statement.source.parts[::-1])
+        if all(_covers(part, of_source) for part, of_source in pairs):
+            message = f"the exclusion in line {exclude.span.line} leaves nothing of the MAP"
+            yield Diagnostic("GG153", message, statement.span, "remove one of them")
+            return
+
+
+def _covers(pattern: Name | None, part: Name | None) -> bool:
+    """Return whether every name of a part fits the pattern of an exclusion, which may lack a container."""
+    if pattern is None or part is None:
+        return pattern is None or pattern.text == "*"
+    fits = "".join(".*" if it == "*" else "[^*]" if it == "?" else re.escape(it) for it in _fold(pattern))
+    return re.fullmatch(fits, _fold(part), re.DOTALL) is not None
+
+
+def _fold(name: Name) -> str:
+    return name.text if name.quoted else name.text.upper()
+
+
+def _folded(name: ObjectName) -> tuple[str, ...]:
+    return tuple(map(_fold, name.parts))
+
+
+def _columns(statement: MapStatement) -> Iterator[Diagnostic]:
+    earlier: set[str] = set()
+    for column in statement.columns or ():
+        if _fold(column.target) in earlier:
+            message = f"COLMAP has the column `{visible(column.target.text)}` twice"
+            yield Diagnostic("GG153", message, column.span, "remove one of them")
+        earlier.add(_fold(column.target))
+    expressions = [column.value for column in statement.columns or ()]
+    for expression in (*expressions, *(it.condition for it in statement.filters)):
+        place = next(_ambiguous(expression), None)
+        if place is not None:
+            message = f"no manual says what `{place.symbol}` binds before its neighbor"
+            yield Diagnostic("GG155", message, place.span, "put parentheses around one of them")
+
+
+def _inner(expression: Expression) -> Iterator[Expression]:
+    """Yield an expression and all in it."""
+    yield expression
+    parts: Sequence[Expression | None] = ()
+    if isinstance(expression, Operation):
+        parts = (expression.left, expression.right)
+    elif isinstance(expression, Call):
+        parts = expression.arguments
+    for part in parts:
+        if part is not None:
+            yield from _inner(part)
+
+
+def _ambiguous(expression: Expression) -> Iterator[Operation]:
+    for outer in _inner(expression):
+        if not isinstance(outer, Operation):
+            continue
+        for part in (outer.left, outer.right):
+            if not isinstance(part, Operation) or part.enclosed or part.left is None:
+                continue
+            compared = outer.symbol in ("AND", "OR") and part.symbol in _COMPARISONS
+            if not compared and not (outer.symbol == part.symbol and outer.symbol in _FLAT):
+                yield part
+
+
+def _unknown_columns(replicat: ReplicatFile) -> Iterator[Diagnostic]:
+    """Yield a finding for each column that the definitions of its table lack."""
+    sources = _defined(replicat.source_definitions, replicat)
+    targets = _defined(replicat.target_definitions, replicat)
+    for statement in replicat.maps:
+        values = [part for column in statement.columns or () for part in _inner(column.value)]
+        values += [part for known in statement.filters for part in _inner(known.condition)]
+        read = [(value.name, value.span) for value in values if isinstance(value, ColumnValue)]
+        written = [(column.target, column.span) for column in statement.columns or ()]
+        keys = [(name, statement.span) for name in statement.key]
+        for name, tables, used in ((statement.source, sources, read), (statement.target, targets, [*written, *keys])):
+            columns = tables.get(_folded(name), ())
+            for column, span in used if columns else ():
+                if _fold(column) not in columns and "." not in column.text:
+                    message = f"the definition of the table has no column `{visible(column.text)}`"
+                    help = suggestion(column.text, columns) or "correct the name, or give newer definitions"
+                    yield Diagnostic("GG153", f"{message} (OGG-00919)", span, help, level=_ERROR)
+
+
+def _defined(paths: Sequence[str], replicat: ReplicatFile) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """Return the columns of tables, by the parts of their names. Files that cannot be read define none."""
+    found = [str(path) for path in (find_file(written, replicat.file) for written in paths) if path is not None]
+    try:
+        tables = load_definitions(found) if found else {}
+    except GgfmtError:
+        return {}
+    return {
+        tuple(name.upper().split(".")): tuple(column.name.upper() for column in table.columns)
+        for name, table in tables.items()
+    }

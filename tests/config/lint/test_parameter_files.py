@@ -1,0 +1,239 @@
+"""The check of parameter files: right files are left alone, and mistakes are found where they are."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from handler_files import sections
+
+from ggfmt.config.lint.files import find_sources
+from ggfmt.config.lint.fix import fix_file
+from ggfmt.config.lint.reading import Rules, lint
+from ggfmt.diagnostics.codes import CODES, Severity
+from ggfmt.diagnostics.diagnostic import Diagnostic
+
+HERE = Path(__file__).parent
+RIGHT = list(sections(HERE / "right_parameter_files.txt"))
+OF_PARAMETER_FILES = ("GG151", "GG152", "GG153", "GG154", "GG155")
+PROPERTIES = "gg.handlerlist=out\ngg.handler.out.type=kafka\ngg.handler.out.format=json\ngg.handler.out.mode=op\n"
+HEAD = "REPLICAT r\nTARGETDB LIBFILE libggjava.so SET property=dirprm/out.props\n"  # two lines
+DEFINITIONS = (
+    "CREATE TABLE SHOP.ORDERS (ORDER_ID NUMBER(9) PRIMARY KEY, STATUS VARCHAR2(9));\n"
+    "CREATE TABLE RPT.ORDERS (ORDER_ID NUMBER(9) PRIMARY KEY, STATE VARCHAR2(9));\n"
+)
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home of GoldenGate, in whose `dirprm/` the files are."""
+    for name, text in {
+        "dirprm/out.props": PROPERTIES,
+        "dirprm/r.properties": PROPERTIES,
+        "dirprm/rkafka.props": PROPERTIES,
+        "dirprm/empty.props": "bootstrap.servers=h:9092\n",
+        "dirprm/lib.mac": "MACRO #lib_kinds BEGIN GETTRUNCATES END;\n",
+        "dirprm/lib.oby": "GETTRUNCATES\n",
+        "dirprm/itself.mac": "INCLUDE dirprm/itself.mac\n",
+        "dirprm/again.oby": "OBEY dirprm/lib.oby\n",
+        "dirdef/tables.sql": DEFINITIONS,
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path / "dirprm")
+    return tmp_path
+
+
+def problems(text: str, for_run: bool = False) -> list[Diagnostic]:
+    """The errors and warnings of a file, without those of a run unless `for_run`."""
+    found = lint(text.encode(), "r.prm", Rules(for_run=for_run))
+    return [item for item in found if item.severity is not Severity.NOTE]
+
+
+@pytest.mark.parametrize("text", [pytest.param(text, id=title) for title, text in RIGHT])
+def test_a_right_file_is_left_alone(text: str) -> None:
+    assert [str(item) for item in problems(text)] == []
+    assert [str(item) for item in problems(text, for_run=True)] == []
+
+
+# Each mistake: the lines below HEAD, or a whole file, with the findings: line, column, code and words of the message.
+MISTAKES = [
+    # What cannot be read.
+    ("MAP A.B, TARGET A.B\nMAP A.C, TARGET A.C;", ["3:19 GG151 does not end"]),
+    ("MAP A.B, TARGET A.B", ["3:19 GG151 does not end"]),
+    ("MAP A.B, TARGET A.C, COLMAP (X = Y", ["3:34 GG151 does not end", "3:22 GG151 is not closed"]),
+    ("MAP A.B, COLMAP (USEDEFAULTS);", ["3:10 GG151 no TARGET"]),
+    ("MAP A.B TARGET A.B;", ["3:9 GG151 no comma is before TARGET"]),
+    ("MAP PDB1.EMPLOYEES..*, TARGET *.*;", ["3:5 GG151 empty part"]),
+    ("MAP A.B.C.D, TARGET A.B;", ["3:5 GG151 more than three parts"]),
+    ("MAP A.B, TARGET A.B, COLMAP (X = (A + B);", ["3:22 GG151 is not closed"]),
+    ("MAP A.B, TARGET A.B, COLMAP (X = 'it);", ["3:34 GG151 text does not end"]),
+    ("MAP A.B, TARGET A.B, COLMAP (X Y);", ["3:32 GG151 no `=`"]),
+    ("MAP A.B, TARGET A.B, COLMAP (X = @DATENOW);", ["3:34 GG151 `@DATENOW` has no `(`"]),
+    ("MAP A.B, TARGET A.B, FILTER (ON TRUNCATE, X = 1);", ["3:30 GG151 no kind"]),
+    ("MAP A.B, TARGET A.B, WHERE (X ! 1);", ["3:31 GG151 not expected"]),
+    ("GROUPTRANSOPS many\nMAP A.B, TARGET A.B;", ["3:1 GG151 no number"]),
+    ("SOURCEDEFS\nMAP A.B, TARGET A.B;", ["3:1 GG151 no value"]),
+    ("COLMATCH A = B\nMAP A.B, TARGET A.B;", ["3:1 GG151 no kind"]),
+    ("INCLUDE dirprm/none.mac\nMAP A.B, TARGET A.B;", ["3:1 GG151 does not exist"]),
+    ("INCLUDE dirprm/itself.mac\nMAP A.B, TARGET A.B;", ["1:1 GG151 includes itself"]),
+    ("INCLUDE dirprm/r.prm\nMAP A.B, TARGET A.B;", ["3:1 GG151 does not exist"]),
+    ("OBEY dirprm/again.oby\nMAP A.B, TARGET A.B;", ["1:1 GG154 cannot obey"]),
+    ("## All tables\nMAP A.B, TARGET A.B;", ["3:1 GG151 does not begin a comment"]),
+    ("# All tables\nMAP A.B, TARGET A.B;", ["3:1 GG151 does not begin a comment"]),
+    ("#All tables\nMAP A.B, TARGET A.B;", ["3:1 GG151 not a macro"]),
+    ("MACRO #m BEGIN GETTRUNCATES END;\n#m\nMAP A.B, TARGET A.B;", ["4:1 GG151 without parentheses"]),
+    ("MACRO #m BEGIN #m () END;\n#m ()\nMAP A.B, TARGET A.B;", ["4:1 GG151 calls itself"]),
+    ("MACRO #m PARAMS (#a) BEGIN #a END;\n#m ()\nMAP A.B, TARGET A.B;", ["4:1 GG151 0 values, and 1"]),
+    ("MACRO #m GETTRUNCATES END;\nMAP A.B, TARGET A.B;", ["3:7 GG151 no BEGIN"]),
+    ("#none (A)\nMAP A.B, TARGET A.B;", ["3:1 GG151 not a macro"]),
+    ("MAP A.B, TARGET A.B, #key (ID);", ["3:22 GG151 not a macro"]),
+    # Words that a Replicat does not have.
+    ("IGNOREDELETE\nMAP A.B, TARGET A.B;", ["3:1 GG152 not a parameter"]),
+    ("GETTRUNCATE\nMAP A.B, TARGET A.B;", ["3:1 GG152 not a parameter"]),
+    ("TABLE A.B;\nMAP A.B, TARGET A.B;", ["3:1 GG152 of an Extract"]),
+    ("RMTTRAIL ./dirdat/rt\nMAP A.B, TARGET A.B;", ["3:1 GG152 of an Extract"]),
+    ("EXCLUDEWILDCARDOBJECTSONLY\nMAP A.B, TARGET A.B;", ["3:1 GG152 of the file GLOBALS"]),
+    ("MAP A.B, TARGET A.B, COLUMNMAP (X = Y);", ["3:22 GG152 not an option"]),
+    ("MAP A.B, TARGET A.B, TOKENS (X = Y);", ["3:22 GG152 of an Extract"]),
+    ("MAP A.B, TARGET A.B, COLMAP (X = @STRCATT (A, B));", ["3:34 GG152 not a function"]),
+    # MAPs without the effect that is meant.
+    ("MAP ODS.T_*, TARGET ODS.T_*;", ["3:21 GG153 the target becomes `T_T_X`"]),
+    ("MAP A.B, TARGET X.Y?;", ["3:17 GG153 no wildcard of a target"]),
+    ("MAP A.B, TARGET X.B;\nMAP A.B, TARGET X.B, COLMAP (USEDEFAULTS, E = '*');", ["4:1 GG153 error line 3"]),
+    ("MAP A.B, TARGET X.B;\nMAP a.b, TARGET x.b;", ["4:1 GG153 warning line 3"]),
+    ("MAPEXCLUDE A.*\nMAP A.B, TARGET X.B;", ["4:1 GG153 leaves nothing"]),
+    ("MAP P.A.T_*, TARGET X.*;\nMAPEXCLUDE A.T*", ["3:1 GG153 leaves nothing"]),
+    ("SCHEMAEXCLUDE A\nMAP A.*, TARGET X.*;", ["4:1 GG153 leaves nothing"]),
+    ("IGNOREINSERTS\nIGNOREUPDATES\nIGNOREDELETES\nMAP A.B, TARGET X.B;", ["6:1 GG153 takes no operations"]),
+    ("MAP A.B, TARGET A.B, COLMAP (X = Y, x = Z);", ["3:37 GG153 twice"]),
+    (
+        "SOURCEDEFS dirdef/tables.sql\nTARGETDEFS dirdef/tables.sql\n"
+        "MAP SHOP.ORDERS, TARGET RPT.ORDERS, COLMAP (USEDEFAULTS, STATUS = STATE);",
+        ["5:58 GG153 no column `STATUS`", "5:67 GG153 no column `STATE`"],
+    ),
+    ("REPORTCOUNT EVERY 1 MINUTES", ["1:1 GG153 no MAP"]),
+    # What GoldenGate does not take, and pairs of files.
+    ("MAP A.B, TARGET A.B; the orders", ["3:22 GG154 behind the `;`"]),
+    ("DDL INCLUDE ALL\nGETTRUNCATES\nMAP A.B, TARGET A.B;", ["4:1 GG154 with DDL"]),
+    ("MAP *.*, TARGET *.*.*;", ["3:17 GG154 the source has no container"]),
+    ("-- ggfmt: ignore GG153\nMAP A.B, TARGET A.B;", ["3:18 GG122 no finding"]),
+]
+WHOLE = [
+    (HEAD.replace("REPLICAT r", "REPLICAT kafkareplicat") + "MAP A.B, TARGET A.B;", ["1:1 GG154 13 characters"]),
+    (HEAD.replace("out.props", "none.props") + "MAP A.B, TARGET A.B;", ["2:1 GG154 does not exist"]),
+    (HEAD.replace("out.props", "empty.props") + "MAP A.B, TARGET A.B;", ["2:1 GG154 no properties of GoldenGate"]),
+    ("REPLICAT x\nTARGETDB LIBFILE libggjava.so\nMAP A.B, TARGET A.B;", ["2:1 GG154 `dirprm/x.properties`"]),
+    ("TARGETDB LIBFILE libggjava.so SET property=out.props\nMAP A.B, TARGET A.B;", ["1:1 GG154 REPLICAT is missing"]),
+    (
+        "REPLICAT r\nTARGETDB LIBFILE ggjava.dll SET property=/u01/out.props\nMAP A.B, TARGET A.B;",
+        ["2:1 GG154 library of Windows"],
+    ),
+    ("gg.handlerlist=out\ngg.handler.out.format=json\n", ["1:1 GG151 no parameters of GoldenGate"]),
+    ("REPLICAT r\0", ["1:1 GG151 no text"]),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), [*((HEAD + text, found) for text, found in MISTAKES), *WHOLE])
+def test_a_mistake_is_found_where_it_is(text: str, expected: list[str]) -> None:
+    found = problems(text)
+    if expected[0].startswith("1:1 GG151 no "):
+        found = [item for item in found if item.code == "GG151"]  # the rest of such a file is missing, too
+    unmatched = [
+        f"{item.span.line}:{item.span.column} {item.code} {item.severity.value} {item.message}" for item in found
+    ]
+    for words in expected:
+        place, code, rest = words.split(" ", 2)
+        parts = rest.split(" ", 1) if rest.startswith(("error ", "warning ")) else [rest]
+        start = f"{place} {code} "
+        line = next((line for line in unmatched if line.startswith(start) and all(it in line for it in parts)), None)
+        assert line is not None, (words, unmatched)
+        unmatched.remove(line)
+    assert unmatched == []
+
+
+def test_the_corpus_has_every_code() -> None:
+    shown = {words.split(" ")[1] for _, found in (*MISTAKES, *WHOLE) for words in found}
+    assert shown >= set(OF_PARAMETER_FILES) - {"GG155"}
+    assert len(RIGHT) + len(MISTAKES) + len(WHOLE) > 90
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("MAP A.B, TARGET A.B, SQLEXEC (SPNAME P, PARAMS (x = Y)), COLMAP (Z = P.z);", "SQLEXEC"),
+        ("MAP A.B, TARGET A.B, SQLEXEC (ID q, QUERY 'select a\n from b where c = ?', PARAMS (x = Y));", "SQLEXEC"),
+        ("MAP A.B, TARGET A.B, RESOLVECONFLICT (UPDATEROWEXISTS, (DEFAULT, OVERWRITE));", "RESOLVECONFLICT"),
+        ("MAP A.B, TARGET A.B, EVENTACTIONS (STOP);", "EVENTACTIONS"),
+        ("MAP A.B, TARGET A.B, FILTER (RAISEERROR 9999, X > 1);", "RAISEERROR"),
+        ("MAP A.B, TARGET A.B, FILTER (@RANGE (1, 2));", "@RANGE"),
+        ("MAP A.B, TARGET A.B, COLMAP (X = A + B * 2);", "*"),
+        ("SPACESTONULL\nMAP A.B, TARGET A.B;", "SPACESTONULL"),
+    ],
+)
+def test_what_changes_messages_is_refused_by_name_in_a_run(text: str, name: str) -> None:
+    assert problems(HEAD + text) == []
+    (finding,) = problems(HEAD + text, for_run=True)
+    assert (finding.code, finding.severity, f"`{name}`" in finding.message.replace("RAISEERROR,", "`RAISEERROR`")) == (
+        "GG155",
+        Severity.ERROR,
+        True,
+    )
+
+
+def test_what_is_assumed_to_change_no_message_is_a_note() -> None:
+    text = f"{HEAD}GETUPDATEBEFORES\nTRIMSPACES\nREPLACEBADCHAR SKIP\nMAP A.B, TARGET A.B;".encode()
+    found = lint(text, "r.prm", Rules(for_run=True))
+    assert [(item.span.line, item.severity, item.code) for item in found] == [
+        (3, Severity.NOTE, "GG155"),
+        (5, Severity.NOTE, "GG155"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "safe", "unsafe"),
+    [
+        ("## all\nMAP A.B, TARGET A.B;\n", "-- all\nMAP A.B, TARGET A.B;\n", None),
+        ("#all\nMAP A.B, TARGET A.B;\n", None, "-- all\nMAP A.B, TARGET A.B;\n"),
+        ("MAP A.B, TARGET A.B\nMAP A.C, TARGET A.C;\n", "MAP A.B, TARGET A.B;\nMAP A.C, TARGET A.C;\n", None),
+        ("GETTRUNCATE\nMAP A.B, TARGET A.B;\n", None, "GETTRUNCATES\nMAP A.B, TARGET A.B;\n"),
+        ("MAP A.B, TARGET A.B; all\n", None, "MAP A.B, TARGET A.B; -- all\n"),
+        ("MAP A.T_*, TARGET B.T_*;\n", None, "MAP A.T_*, TARGET B.*;\n"),
+        (
+            "MACRO #m BEGIN GETTRUNCATES END;\n#m\nMAP A.B, TARGET A.B;\n",
+            "MACRO #m BEGIN GETTRUNCATES END;\n#m ()\nMAP A.B, TARGET A.B;\n",
+            None,
+        ),
+    ],
+)
+def test_a_fix_mends_the_file(text: str, safe: str | None, unsafe: str | None) -> None:
+    content = (HEAD + text).encode()
+    assert fix_file(content, "r.prm").content.decode() == HEAD + (safe or text)
+    fixed = fix_file(content, "r.prm", unsafe=True)
+    assert fixed.content.decode() == HEAD + (unsafe or safe or text)
+    assert fixed.findings == ()
+
+
+@pytest.mark.example("GG151", "GG152", "GG153", "GG154", "GG155")
+@pytest.mark.parametrize("code", OF_PARAMETER_FILES)
+def test_the_example_of_a_code(code: str) -> None:
+    before, after = CODES[code].before.encode(), CODES[code].after.encode()
+    assert code in {item.code for item in lint(before, "r.prm", Rules(for_run=True))}
+    found = lint(after, "r.prm", Rules(for_run=True))
+    assert [item for item in found if item.code == code and "no TARGETDB" not in item.message] == []
+
+
+def test_a_directory_has_pairs_of_files_and_leaves_those_of_others_alone(home: Path) -> None:
+    for name, text in {"ext.prm": "EXTRACT ext\nTABLE A.B;\n", "mgr.prm": "PORT 7809\n", "rb.prm": RIGHT[0][1]}.items():
+        (home / "dirprm" / name).write_text(text, encoding="utf-8")
+    found = find_sources([str(home / "dirprm")], io.BytesIO())
+    assert sorted(Path(source.name).name for source in found.found) == [
+        "out.props",
+        "r.properties",
+        "rb.prm",
+        "rkafka.props",
+    ]
+    alone = find_sources(["rb.prm"], io.BytesIO())
+    assert [Path(source.name).name for source in alone.found] == ["rb.prm", "out.props"]
+    assert found.findings == alone.findings == ()
