@@ -52,7 +52,8 @@ def written_formats() -> _Offers:
 def new_handler_files() -> _Offers:
     from ggfmt.config.handler_file import NEW_TYPES
 
-    return (*_formats("writes"), *((name, type.doc) for name, type in NEW_TYPES.items()))
+    types = ((name, type.doc) for name, type in NEW_TYPES.items())
+    return (*_formats("writes"), *types, ("replicat", "The parameter file of a Replicat."))
 
 
 def input_formats() -> _Offers:

@@ -1,4 +1,5 @@
-"""The language server of `ggfmt lsp`: findings, fixes, explanations and completion of handler files in an editor.
+"""The language server of `ggfmt lsp`: findings, fixes, explanations and completion of handler files in an editor;
+findings, fixes and explanations of parameter files.
 
 Lines and columns are those of Java: an editor gets them in its own units. Nothing else imports pygls.
 """
@@ -17,11 +18,11 @@ from pygls.lsp.server import LanguageServer
 from pygls.workspace import TextDocument
 
 from ggfmt import docs
-from ggfmt.config.lint.reading import check_file, has_properties
+from ggfmt.config.lint.reading import check_file, is_checked, is_parameter_file
 from ggfmt.config.lint.settings import ReportedFindings, Settings
 from ggfmt.config.offers import offers
 from ggfmt.config.properties import parse_content
-from ggfmt.config.symbols import PropertySymbol, find_symbol
+from ggfmt.config.symbols import PropertySymbol, find_replicat_word, find_symbol
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
 from ggfmt.lazy import lazy_regex
@@ -30,6 +31,7 @@ from ggfmt.version import VERSION
 _END = lazy_regex(r"\r\n|\r|\n")
 _CONTINUED = lazy_regex(r"(?<!\\)(?:\\\\)*\\\Z")
 _WORD = lazy_regex(r"[\w.$-]+")
+_NAME = lazy_regex(r"@?\w+")  # of a parameter or a function
 _SEVERITIES = {
     Severity.ERROR: types.DiagnosticSeverity.Error,
     Severity.WARNING: types.DiagnosticSeverity.Warning,
@@ -112,7 +114,7 @@ def make_server() -> LanguageServer:
 def findings(document: TextDocument) -> Sequence[Diagnostic]:
     """Return what `ggfmt validate-config` finds in the text of an editor; nothing in files of other programs."""
     content = document.source.encode("utf-8", "surrogatepass")
-    if not has_properties(content):
+    if not is_checked(content, _path(document)):
         return ()
     try:
         rules = Settings(ReportedFindings()).rules(_path(document))
@@ -174,6 +176,10 @@ def hover(document: TextDocument, position: types.Position) -> types.Hover | Non
     from ggfmt.render.reference import explain, explanation_markdown
 
     line, column = _line(document, position)
+    if is_parameter_file(_path(document)):
+        word = next((match[0] for match in _NAME.finditer(line) if match.start() <= column <= match.end()), "")
+        found = find_replicat_word(word)
+        return None if found is None else _hover(explanation_markdown(explain(found, word)))
     word = next((match[0] for match in _WORD.finditer(line) if match.start() <= column <= match.end()), "")
     number = position.line + 1
     entries = parse_content(document.source.encode("utf-8", "surrogatepass"), "").entries
@@ -186,10 +192,16 @@ def hover(document: TextDocument, position: types.Position) -> types.Hover | Non
         word, symbol = entry.key, find_symbol(entry.key)
     if symbol is None:
         return None
-    return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, explanation_markdown(explain(symbol, word))))
+    return _hover(explanation_markdown(explain(symbol, word)))
+
+
+def _hover(text: str) -> types.Hover:
+    return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text))
 
 
 def completions(document: TextDocument, position: types.Position) -> Iterator[types.CompletionItem]:
+    if is_parameter_file(_path(document)):
+        return
     line, column = _line(document, position)
     row, head, lines = position.line, "", _END.split(document.source)
     while row and _CONTINUED.search(lines[row - 1]):

@@ -88,7 +88,9 @@ def explain(
     word: Annotated[
         str,
         Argument(
-            metavar="WORD", help="A code, a property, a key of a handler file, or the id of a format.", complete="words"
+            metavar="WORD",
+            help="A code, a property, a key of a handler file, the id of a format, or a word of a parameter file.",
+            complete="words",
         ),
     ],
     output_format: Annotated[
@@ -102,6 +104,8 @@ def explain(
     `ggfmt explain pkUpdateHandling`
 
     `ggfmt explain gg.handler.json.format.jsonDelimiter`
+
+    `ggfmt explain GETTRUNCATES`
     """
     from ggfmt.config.symbols import find_symbol, nearest
     from ggfmt.render.pager import paged
@@ -198,7 +202,9 @@ def init(
     name: Annotated[
         str,
         Argument(
-            metavar="NAME", help="A format, or a type of handlers or event handlers.", complete="new_handler_files"
+            metavar="NAME",
+            help="A format, a type of handlers or event handlers, or `replicat`.",
+            complete="new_handler_files",
         ),
     ],
     release: Annotated[
@@ -214,25 +220,30 @@ def init(
     ] = None,
     force: Annotated[bool, Option(help="Replace an existing file.")] = False,
 ) -> None:
-    """Make a handler file with a comment on every property: for a format, a handler or an event handler.
+    """Make a handler file with a comment on every property, or the parameter file of a Replicat.
 
     `ggfmt init json`
 
     `ggfmt init kafka --release 23ai`
 
     `ggfmt init parquet`
+
+    `ggfmt init replicat`
     """
     from ggfmt.config.handler_file import NEW_TYPES, handler_file, type_file
     from ggfmt.formats import FORMATS
+    from ggfmt.replicat import new_file
 
     format = FORMATS.get(name)
-    if name.lower() in NEW_TYPES:
+    if name.lower() == new_file.NAME:
+        text = new_file.parameter_file()
+    elif name.lower() in NEW_TYPES:
         text = type_file(name.lower(), release)
     elif format is not None and format.writes is not None:
         type = format.handler_type or "hdfs"
         text = handler_file(format) if release is None else type_file(type, release, format)
     else:
-        known = [*(format.name for format in FORMATS.values() if format.writes is not None), *NEW_TYPES]
+        known = [*(format.name for format in FORMATS.values() if format.writes is not None), *NEW_TYPES, new_file.NAME]
         help = suggestion(name, known) or f"legal values are {list_names(known)}"
         message = f"unknown format or type `{name}`"
         if format is not None:

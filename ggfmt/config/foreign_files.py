@@ -11,7 +11,6 @@ from ggfmt.java.text import visible
 from ggfmt.lazy import lazy_regex
 
 ENDINGS = (".properties", ".props")
-PARAMETER_ENDING = ".prm"
 _MAX_LISTED = 5
 
 _NO_PROPERTIES = "the file has no properties of GoldenGate"
@@ -24,10 +23,6 @@ _OTHERS = (
     (rb"^[ \t]*log4j\.", "a file of log4j"),
     (rb"^[ \t]*(?:spark\.[\w.]+)[ \t]*[ \t=:]", "a file of Spark"),
 )
-
-
-def is_parameter_file(name: str) -> bool:
-    return name.lower().endswith(PARAMETER_ENDING)
 
 
 def describe_foreign(content: bytes) -> tuple[str, str | None]:

@@ -1,5 +1,7 @@
 """Words that `ggfmt explain` explains: a code, a property, a keyword of templates, or what has properties.
 
+A word of a Replicat's parameter file is explained, too, such as `MAP` and `@STRCAT`.
+
 A property may be given by its name (`pkUpdateHandling`), by the end of its key (`format.pkUpdateHandling`) or as a
 whole key (`gg.handler.x.format.pkUpdateHandling`), in any case, and by its aliases and misprints.
 """
@@ -8,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ggfmt.config.handler_options import HandlerOptions
 from ggfmt.config.property_table import (
@@ -32,6 +35,9 @@ from ggfmt.formats.goldengate import metacolumns
 from ggfmt.lazy import lazy_regex
 from ggfmt.options import templates
 from ggfmt.options.spec import OptionSpec, PropertySet
+
+if TYPE_CHECKING:
+    from ggfmt.replicat.table import TableEntry
 
 # The keys below each kind, by the start of a key; the last group is the name in the kind.
 _KEYS = {
@@ -99,13 +105,36 @@ class PropertySymbol:
         return f"{self.kind.value}{self.name}"
 
 
-Symbol = Code | PropertySymbol | KeywordSymbol | tuple[Owner, ...]
+@dataclass(frozen=True)
+class ReplicatWord:
+    """A word of a Replicat's parameter file: a parameter, an option of MAP or a function; some are two of them."""
+
+    entries: tuple[TableEntry, ...]
+
+
+Symbol = Code | PropertySymbol | KeywordSymbol | ReplicatWord | tuple[Owner, ...]
 
 
 def find_symbol(word: str) -> Symbol | None:
     key = word.partition("=")[0].strip()
     if key.upper() in CODES:
         return CODES[key.upper()]
+    if key[:1] == "@" or key.isupper():
+        return find_replicat_word(key) or _find_of_handlers(key)
+    return _find_of_handlers(key) or find_replicat_word(key)
+
+
+def find_replicat_word(word: str) -> ReplicatWord | None:
+    from ggfmt.replicat.table import Section, all_entries
+
+    name, is_function = word.removeprefix("@").upper(), word.startswith("@")
+    named = [entry for entry in all_entries() if name in entry.names]
+    # Some functions have the names of parameters.
+    found = [entry for entry in named if (entry.section is Section.FUNCTION) == is_function]
+    return ReplicatWord(tuple(found or (() if is_function else named))) if named else None
+
+
+def _find_of_handlers(key: str) -> Symbol | None:
     keyword = _keyword(key.strip("${}[]"))
     if key.startswith("${"):
         return keyword
@@ -133,7 +162,15 @@ def option_sets() -> dict[str, dict[str, PropertySet]]:
 def nearest(word: str) -> str | None:
     key = word.partition("=")[0].strip()
     parts = next((match for form in _KEYS.values() if (match := form.fullmatch(key))), None)
-    return did_you_mean(parts[2] if parts else key, dict(titles()))
+    near = _nearest_replicat_word(key) if key[:1] == "@" or key.isupper() else None
+    return near or did_you_mean(parts[2] if parts else key, dict(titles())) or _nearest_replicat_word(key)
+
+
+def _nearest_replicat_word(word: str) -> str | None:
+    from ggfmt.replicat.table import Section, all_entries
+
+    marks = {section: "@" * (section is Section.FUNCTION) for section in Section}
+    return did_you_mean(word, [marks[entry.section] + name for entry in all_entries() for name in entry.names])
 
 
 def titles() -> Iterator[tuple[str, str]]:

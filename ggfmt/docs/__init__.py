@@ -29,9 +29,9 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     for title, topics in {
         "Start": "first-run install install-in-a-container",
         "How to convert": (
-            "write-a-handler-file check-handler-files check-in-ci use-in-an-editor preview-messages make-schemas "
-            "hide-values read-kafka-dumps read-a-topic handle-bad-records run-every-day replay-a-day replay-into-kafka "
-            "send-to-kafka test-a-consumer upgrade troubleshoot"
+            "write-a-handler-file check-handler-files use-a-replicat-parameter-file check-in-ci use-in-an-editor "
+            "preview-messages make-schemas hide-values read-kafka-dumps read-a-topic handle-bad-records run-every-day "
+            "replay-a-day replay-into-kafka send-to-kafka test-a-consumer upgrade troubleshoot"
         ),
         "How to load": (
             "consolidate-rows compare-rows load-parquet load-delta load-iceberg load-snowflake load-a-database"
@@ -39,7 +39,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         ),
         "How to run": ("run-on-a-cluster run-on-a-platform use-python use-dataframes use-spark-connect monitor-runs"),
         "Reference": (
-            "commands python dataframes options eventhandlers metadata checking input output checkpoints "
+            "commands python dataframes options eventhandlers replicat metadata checking input output checkpoints "
             "consolidation types lakehouse applying comparing formats kafka-settings consumers codes doctor limits "
             "changes glossary"
         ),

@@ -163,7 +163,39 @@ def explain(word: symbols.Symbol, given: str) -> Explanation:
         return _keyword(word)
     if isinstance(word, symbols.PropertySymbol):
         return _property(word, given)
+    if isinstance(word, symbols.ReplicatWord):
+        return _replicat_word(word)
     return _owners(word)
+
+
+_KINDS_OF_WORDS = {"parameters": "a parameter", "options": "an option of MAP", "functions": "a function"}
+_EFFECTS_OF_WORDS = {
+    "decides": "It decides about messages, and ggfmt applies it.",
+    "none": "It changes no message.",
+    "assumed": "It may change messages. ggfmt assumes that it does not.",
+    "refused": "It changes messages, and ggfmt does not apply it: a run stops.",
+}
+
+
+def _replicat_word(word: symbols.ReplicatWord) -> Explanation:
+    first = word.entries[0]
+    kinds = " and ".join(_KINDS_OF_WORDS[entry.section.value] for entry in word.entries)
+    effect = _EFFECTS_OF_WORDS.get(first.effect.value, f"It belongs in the file of {first.effect.value}.")
+    named = {"default": first.default, "holds for": first.scope, "source": first.source}
+    facts = [("form", tuple(entry.shown for entry in word.entries))]
+    facts += [(label, (text,)) for label, text in named.items() if text]
+    data = {
+        "names": list(first.names),
+        "kinds": [entry.section.value for entry in word.entries],
+        "forms": [entry.shown for entry in word.entries],
+        "default": first.default or None,
+        "scope": first.scope or None,
+        "effect": first.effect.value,
+        "source": first.source,
+        "doc": first.doc,
+    }
+    title = f"{first.shown.split(' ')[0]}: {kinds} of a Replicat"
+    return Explanation(title, (first.doc, effect), tuple(facts), data=data)
 
 
 def explanation_text(explanation: Explanation, columns: int | None = None) -> str:

@@ -20,15 +20,15 @@ from ggfmt.replicat.statements import (
     ColumnMapping,
     ColumnMatches,
     Filter,
+    GivenParameter,
     Kinds,
     MapStatement,
     Name,
     ObjectName,
-    Parameter,
     ReplicatFile,
 )
-from ggfmt.replicat.table import OTHER_FILES, Effect, Section, TableEntry, entries
-from ggfmt.replicat.tokens import MAX_FINDINGS, Cursor, Kind, Token, Tokenizer, begins_parameter
+from ggfmt.replicat.table import OTHER_FILES, MessageEffect, Section, TableEntry, entries
+from ggfmt.replicat.tokens import MAX_FINDINGS, Cursor, ParameterToken, Tokenizer, TokenKind, begins_parameter
 
 _ENDED = ("MAP", "TABLE", "SEQUENCE", "FILE")  # statements that end with `;`
 _MAX_FILES = 100  # included ones
@@ -63,7 +63,7 @@ def read_parameters(path: str | os.PathLike[str]) -> tuple[ReplicatFile, list[Di
 
 def parse_content(content: bytes, file: str) -> tuple[ReplicatFile, list[Diagnostic]]:
     """Return what the content of a file says, and what is wrong with it. `file`: where paths are looked for."""
-    parser = _Parser(file)
+    parser = _ParameterParser(file)
     parser.read(content, file)
     parser.finish()
     return parser.result, list(dict.fromkeys(parser.findings))
@@ -107,7 +107,7 @@ def _cases(name: str) -> tuple[str, ...]:
 
 
 @dataclass
-class _Parser(ExpressionParser):
+class _ParameterParser(ExpressionParser):
     file: str
     result: ReplicatFile = field(init=False)
     findings: list[Diagnostic] = field(default_factory=list)
@@ -115,7 +115,7 @@ class _Parser(ExpressionParser):
     matches: ColumnMatches = ColumnMatches()
     maps: list[MapStatement] = field(default_factory=list)
     excludes: list[ObjectName] = field(default_factory=list)
-    parameters: list[Parameter] = field(default_factory=list)
+    parameters: list[GivenParameter] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.result = ReplicatFile(self.file)
@@ -160,7 +160,7 @@ class _Parser(ExpressionParser):
 
     # Statements
 
-    def _statement(self, token: Token, cursor: Cursor) -> None:
+    def _statement(self, token: ParameterToken, cursor: Cursor) -> None:
         known = entries(Section.PARAMETER).get(token.upper)
         ended = token.upper in _ENDED
         tokens = [token, *self._rest(token, cursor, ended and known is not None)]
@@ -173,7 +173,7 @@ class _Parser(ExpressionParser):
         text = token.line.text[token.end : tokens[-1].end] if tokens[-1].line is token.line else ""
         name = token.upper
         if name != "MAP":
-            self.parameters.append(Parameter(name, text.strip(" ;"), token.span_to(tokens[-1])))
+            self.parameters.append(GivenParameter(name, text.strip(" ;"), token.span_to(tokens[-1])))
         self._report_effect(token, known)
         arguments = tokens[1:-1] if closed else tokens[1:]
         if name == "MAP":
@@ -185,7 +185,7 @@ class _Parser(ExpressionParser):
         if closed:
             self._report_behind(tokens[-1], cursor)
 
-    def _rest(self, token: Token, cursor: Cursor, ended: bool) -> Iterator[Token]:
+    def _rest(self, token: ParameterToken, cursor: Cursor, ended: bool) -> Iterator[ParameterToken]:
         """Yield the rest of a statement: up to the end of the line, or for a MAP up to `;`."""
         depth = 0
         while (following := cursor.peek()) is not None:
@@ -197,9 +197,9 @@ class _Parser(ExpressionParser):
             if following.is_symbol(";"):
                 return
 
-    def _report_unknown(self, token: Token) -> None:
+    def _report_unknown(self, token: ParameterToken) -> None:
         word = token.text
-        near = did_you_mean(word, entries(Section.PARAMETER)) if token.kind is Kind.WORD else None
+        near = did_you_mean(word, entries(Section.PARAMETER)) if token.kind is TokenKind.WORD else None
         rewrite = None
         if near is not None:
             text = token.line.text
@@ -208,14 +208,14 @@ class _Parser(ExpressionParser):
         message = f"`{visible(word)[:80]}` is not a parameter of a Replicat"
         self._unknown.append(Diagnostic("GG152", message, token.span, help, rewrite=rewrite))
 
-    def _report_unended(self, tokens: Sequence[Token]) -> None:
+    def _report_unended(self, tokens: Sequence[ParameterToken]) -> None:
         last = tokens[-1]
         help = "end it with `;`"
         end = replace(last.span, length=last.end - last.start)
         fix = f"{last.line.text[last.start : last.end]};" if end.source else None
         self.report("GG151", f"`{tokens[0].upper}` does not end", end, help, fix=fix)
 
-    def _report_behind(self, end: Token, cursor: Cursor) -> None:
+    def _report_behind(self, end: ParameterToken, cursor: Cursor) -> None:
         """Report text behind `;`, and go on in the next line."""
         token = cursor.peek()
         if token is None or token.first or token.upper in entries(Section.PARAMETER):
@@ -230,22 +230,22 @@ class _Parser(ExpressionParser):
         span = first.span_to(last)
         self.report("GG154", "text is behind the `;` of a statement", span, help, rewrite=rewrite)
 
-    def _report_effect(self, token: Token, known: TableEntry) -> None:
+    def _report_effect(self, token: ParameterToken, known: TableEntry) -> None:
         """Report what does not belong in the file, and what ggfmt does not apply."""
         name, effect = token.upper, known.effect
         what = "an option of MAP" if known.section is Section.OPTION else "a parameter"
         shown = f"@{token.text[1:].upper()}" if known.section is Section.FUNCTION else name
         if effect in OTHER_FILES:
-            where = "the file GLOBALS" if effect is Effect.GLOBALS else f"the file of {_article(effect.value)}"
+            where = "the file GLOBALS" if effect is MessageEffect.GLOBALS else f"the file of {_article(effect.value)}"
             message = f"`{shown}` is {what} of {where.removeprefix('the file of ')}, not of a Replicat"
             self.report("GG152", message, token.span, f"remove it, or put it into {where}")
-        elif effect is Effect.REFUSED:
+        elif effect is MessageEffect.REFUSED:
             self.report("GG155", f"ggfmt does not apply `{shown}`, which changes messages", token.span)
-        elif effect is Effect.ASSUMED and name not in (known.default, *_as_usual(known)):
+        elif effect is MessageEffect.ASSUMED and name not in (known.default, *_as_usual(known)):
             message = f"ggfmt assumes that `{shown}` changes no message"
             self.report("GG155", message, token.span, level=Severity.NOTE)
 
-    def report_function(self, token: Token, known: TableEntry | None) -> None:
+    def report_function(self, token: ParameterToken, known: TableEntry | None) -> None:
         """Report a function that is unknown, or that ggfmt does not apply."""
         if known is not None:
             return self._report_effect(token, known)
@@ -260,10 +260,10 @@ class _Parser(ExpressionParser):
     def _set(self, changes: dict[str, Any]) -> None:
         self.result = replace(self.result, **changes)
 
-    def group(self, token: Token, arguments: Sequence[Token]) -> None:
+    def group(self, token: ParameterToken, arguments: Sequence[ParameterToken]) -> None:
         self.result = replace(self.result, group=_joined(self._one(token, arguments)))
 
-    def target_database(self, token: Token, arguments: Sequence[Token]) -> None:
+    def target_database(self, token: ParameterToken, arguments: Sequence[ParameterToken]) -> None:
         cursor = Cursor(arguments)
         while (part := cursor.take()) is not None:
             if part.upper in ("PROPERTY", "PROPERTIES") and cursor.take_symbol("="):
@@ -272,7 +272,7 @@ class _Parser(ExpressionParser):
                     raise ParameterError("GG151", f"`{part.text}=` names no file", part.span, "name a file")
                 self.result = replace(self.result, properties=_joined(value))
 
-    def exclude(self, token: Token, arguments: Sequence[Token]) -> None:
+    def exclude(self, token: ParameterToken, arguments: Sequence[ParameterToken]) -> None:
         name = self.object_name(token, Cursor(arguments))
         wildcard = (Name("*"),)
         if token.upper == "SCHEMAEXCLUDE":
@@ -283,16 +283,16 @@ class _Parser(ExpressionParser):
             raise ParameterError("GG151", f"`{token.upper}` has a name of too many parts", name.span)
         self.excludes.append(name)
 
-    def definitions(self, token: Token, arguments: Sequence[Token]) -> None:
+    def definitions(self, token: ParameterToken, arguments: Sequence[ParameterToken]) -> None:
         attribute = "source_definitions" if token.upper == "SOURCEDEFS" else "target_definitions"
         known: tuple[str, ...] = getattr(self.result, attribute)
         path = _joined(self._one(token, arguments))
         self._set({attribute: (*known, path)})
 
-    def duplicates(self, token: Token, arguments: Sequence[Token]) -> None:
+    def duplicates(self, token: ParameterToken, arguments: Sequence[ParameterToken]) -> None:
         self.result = replace(self.result, allows_duplicates=token.upper == "ALLOWDUPTARGETMAP")
 
-    def operations(self, token: Token, arguments: Sequence[Token]) -> None:
+    def operations(self, token: ParameterToken, arguments: Sequence[ParameterToken]) -> None:
         text = _joined(self._one(token, arguments)).replace(",", "")
         if not text.isdecimal() or len(text) > 18:
             help = "give a number of operations"
@@ -300,7 +300,7 @@ class _Parser(ExpressionParser):
         attribute = "group_operations" if token.upper == "GROUPTRANSOPS" else "max_operations"
         self._set({attribute: max(1, int(text))})
 
-    def column_matches(self, token: Token, arguments: Sequence[Token]) -> None:
+    def column_matches(self, token: ParameterToken, arguments: Sequence[ParameterToken]) -> None:
         cursor = Cursor(arguments)
         kind = cursor.take()
         word, known = kind.upper if kind else "", self.matches
@@ -320,7 +320,7 @@ class _Parser(ExpressionParser):
             help = "write NAMES, PREFIX, SUFFIX or RESET"
             raise ParameterError("GG151", "COLMATCH has no kind", token.span, help)
 
-    def include(self, token: Token, arguments: Sequence[Token]) -> None:
+    def include(self, token: ParameterToken, arguments: Sequence[ParameterToken]) -> None:
         written = _joined(self._one(token, arguments))
         path = find_file(written, self.file)
         name = token.upper
@@ -340,7 +340,7 @@ class _Parser(ExpressionParser):
             raise ParameterError("GG151", message, token.span) from None
         self.read(content, str(path))
 
-    def _one(self, token: Token, arguments: Sequence[Token]) -> list[Token]:
+    def _one(self, token: ParameterToken, arguments: Sequence[ParameterToken]) -> list[ParameterToken]:
         value = _glued(Cursor(arguments))
         if not value:
             raise ParameterError("GG151", f"`{token.upper}` has no value", token.span, "give a value")
@@ -348,7 +348,7 @@ class _Parser(ExpressionParser):
 
     # MAP
 
-    def _map(self, start: Token, cursor: Cursor) -> None:
+    def _map(self, start: ParameterToken, cursor: Cursor) -> None:
         source = self.object_name(start, cursor)
         if not cursor.take_symbol(",") and cursor.at_word("TARGET"):
             help = "write `MAP source, TARGET target;`"
@@ -381,7 +381,7 @@ class _Parser(ExpressionParser):
                 self._skip(cursor)
         self.maps.append(known)
 
-    def _here(self, cursor: Cursor, start: Token) -> Span:
+    def _here(self, cursor: Cursor, start: ParameterToken) -> Span:
         return (cursor.peek() or cursor.last or start).span
 
     def _skip(self, cursor: Cursor) -> None:
@@ -393,7 +393,7 @@ class _Parser(ExpressionParser):
             if not depth and token.is_symbol(")"):
                 return
 
-    def _column_map(self, token: Token, cursor: Cursor, known: MapStatement) -> MapStatement:
+    def _column_map(self, token: ParameterToken, cursor: Cursor, known: MapStatement) -> MapStatement:
         self.open_group(token, cursor)
         columns: list[ColumnMapping] = []
         defaults = False
@@ -413,7 +413,7 @@ class _Parser(ExpressionParser):
         self.close_group(token, cursor)
         return replace(known, columns=(*(known.columns or ()), *columns), defaults=defaults)
 
-    def _filter(self, token: Token, cursor: Cursor) -> Filter:
+    def _filter(self, token: ParameterToken, cursor: Cursor) -> Filter:
         self.open_group(token, cursor)
         tested, ignored = "", ""
         while cursor.at_word("ON", "IGNORE", "RAISEERROR"):
@@ -435,7 +435,7 @@ class _Parser(ExpressionParser):
         kinds = "".join(kind for kind in "IUD" if kind in (tested or "IUD") and kind not in ignored)
         return Filter(condition, token.span, kinds, token.upper == "WHERE")
 
-    def _columns(self, token: Token, cursor: Cursor) -> tuple[Name, ...]:
+    def _columns(self, token: ParameterToken, cursor: Cursor) -> tuple[Name, ...]:
         self.open_group(token, cursor)
         names = [self.column(cursor)]
         while cursor.take_symbol(","):
@@ -444,21 +444,21 @@ class _Parser(ExpressionParser):
         return tuple(names)
 
 
-_READERS: dict[str, Callable[[_Parser, Token, Sequence[Token]], None]] = {
-    "REPLICAT": _Parser.group,
-    "TARGETDB": _Parser.target_database,
-    "MAPEXCLUDE": _Parser.exclude,
-    "SCHEMAEXCLUDE": _Parser.exclude,
-    "CATALOGEXCLUDE": _Parser.exclude,
-    "SOURCEDEFS": _Parser.definitions,
-    "TARGETDEFS": _Parser.definitions,
-    "ALLOWDUPTARGETMAP": _Parser.duplicates,
-    "NOALLOWDUPTARGETMAP": _Parser.duplicates,
-    "GROUPTRANSOPS": _Parser.operations,
-    "MAXTRANSOPS": _Parser.operations,
-    "COLMATCH": _Parser.column_matches,
-    "INCLUDE": _Parser.include,
-    "OBEY": _Parser.include,
+_READERS: dict[str, Callable[[_ParameterParser, ParameterToken, Sequence[ParameterToken]], None]] = {
+    "REPLICAT": _ParameterParser.group,
+    "TARGETDB": _ParameterParser.target_database,
+    "MAPEXCLUDE": _ParameterParser.exclude,
+    "SCHEMAEXCLUDE": _ParameterParser.exclude,
+    "CATALOGEXCLUDE": _ParameterParser.exclude,
+    "SOURCEDEFS": _ParameterParser.definitions,
+    "TARGETDEFS": _ParameterParser.definitions,
+    "ALLOWDUPTARGETMAP": _ParameterParser.duplicates,
+    "NOALLOWDUPTARGETMAP": _ParameterParser.duplicates,
+    "GROUPTRANSOPS": _ParameterParser.operations,
+    "MAXTRANSOPS": _ParameterParser.operations,
+    "COLMATCH": _ParameterParser.column_matches,
+    "INCLUDE": _ParameterParser.include,
+    "OBEY": _ParameterParser.include,
 }
 
 
@@ -471,14 +471,14 @@ def _as_usual(known: TableEntry) -> tuple[str, ...]:
     return tuple(name for name in known.names if name == f"NO{known.names[0]}" and not known.default)
 
 
-def _glued(cursor: Cursor) -> list[Token]:
+def _glued(cursor: Cursor) -> list[ParameterToken]:
     """Take the next text without blanks, such as a path."""
-    result: list[Token] = []
+    result: list[ParameterToken] = []
     while (token := cursor.peek()) is not None and (not result or token.glued) and not token.is_symbol(";"):
         result.append(token)
         cursor.take()
     return result
 
 
-def _joined(tokens: Sequence[Token]) -> str:
+def _joined(tokens: Sequence[ParameterToken]) -> str:
     return "".join(token.text for token in tokens).rstrip(",")

@@ -150,7 +150,7 @@ class MapStatement:
 
 
 @dataclass(frozen=True)
-class Parameter:
+class GivenParameter:
     """A parameter as it is given: its name in upper case, and what follows in its line."""
 
     name: str
@@ -177,4 +177,4 @@ class ReplicatFile:
     allows_duplicates: bool = False
     group_operations: int | None = None
     max_operations: int | None = None
-    parameters: tuple[Parameter, ...] = ()
+    parameters: tuple[GivenParameter, ...] = ()

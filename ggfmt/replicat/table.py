@@ -10,7 +10,7 @@ from functools import cache
 from ggfmt.dataclasses import dataclass
 
 
-class Effect(str, Enum):
+class MessageEffect(str, Enum):
     """What an entry does to messages, or the file to which it belongs."""
 
     DECIDES = "decides"
@@ -22,7 +22,7 @@ class Effect(str, Enum):
     GLOBALS = "GLOBALS"
 
 
-OTHER_FILES = (Effect.EXTRACT, Effect.MANAGER, Effect.GLOBALS)
+OTHER_FILES = (MessageEffect.EXTRACT, MessageEffect.MANAGER, MessageEffect.GLOBALS)
 
 
 class Section(str, Enum):
@@ -40,7 +40,7 @@ class TableEntry:
     form: str
     default: str
     scope: str
-    effect: Effect
+    effect: MessageEffect
     source: str
     doc: str
 
@@ -62,7 +62,9 @@ def _read() -> Iterator[TableEntry]:
             names, form, default, scope, effect, source = (
                 part.strip().replace("\0", "|") for part in row.replace("\\|", "\0").split("|")
             )
-            yield TableEntry(section, tuple(names.split(", ")), form, default, scope, Effect(effect), source, doc)
+            yield TableEntry(
+                section, tuple(names.split(", ")), form, default, scope, MessageEffect(effect), source, doc
+            )
         row, doc = ("" if line[:1] in ("", "#", "[") else line), ""
         if line[:1] == "[" and line != "[":
             section = Section(line[1:-1])

@@ -32,7 +32,7 @@ _BINARY = lazy_regex("[\0-\b\x0e-\x19\x1b-\x1f\x7f]")
 _HASHES = lazy_regex(r"[#!/;%*]+(?!\w)|//|rem\b", re.IGNORECASE)
 
 
-class Kind(Enum):
+class TokenKind(Enum):
     WORD = 0
     TEXT = 1  # '…'
     QUOTED = 2  # "…"
@@ -40,7 +40,7 @@ class Kind(Enum):
     SYMBOL = 4
 
 
-class Line(NamedTuple):
+class SourceLine(NamedTuple):
     """`source`: the text for people; None if it is too long, or may contain a password."""
 
     file: str
@@ -49,12 +49,12 @@ class Line(NamedTuple):
     source: str | None
 
 
-class Token(NamedTuple):
+class ParameterToken(NamedTuple):
     """`first`: it begins a line that continues no other one. `glued`: no blank is before it."""
 
-    kind: Kind
+    kind: TokenKind
     text: str
-    line: Line
+    line: SourceLine
     start: int
     end: int
     first: bool
@@ -63,16 +63,16 @@ class Token(NamedTuple):
     @property
     def upper(self) -> str:
         """Return a word in upper case; empty for another token."""
-        return self.text.upper() if self.kind is Kind.WORD else ""
+        return self.text.upper() if self.kind is TokenKind.WORD else ""
 
     def is_symbol(self, *symbols: str) -> bool:
-        return self.kind is Kind.SYMBOL and self.text in symbols
+        return self.kind is TokenKind.SYMBOL and self.text in symbols
 
     @property
     def span(self) -> Span:
         return self.span_to(self)
 
-    def span_to(self, last: Token) -> Span:
+    def span_to(self, last: ParameterToken) -> Span:
         """Return the place from this token to another one, in the line of this one."""
         end = last.end if last.line is self.line and last.end > self.start else self.end
         return Span(self.line.file, self.line.number, self.start + 1, max(1, end - self.start), self.line.source)
@@ -81,18 +81,18 @@ class Token(NamedTuple):
 class Cursor:
     """Tokens, one after the other, and the next one before it is taken."""
 
-    def __init__(self, tokens: Iterable[Token]) -> None:
+    def __init__(self, tokens: Iterable[ParameterToken]) -> None:
         self._tokens = iter(tokens)
-        self._next: Token | None = None
+        self._next: ParameterToken | None = None
         self._has_next = False
-        self.last: Token | None = None
+        self.last: ParameterToken | None = None
 
-    def peek(self) -> Token | None:
+    def peek(self) -> ParameterToken | None:
         if not self._has_next:
             self._next, self._has_next = next(self._tokens, None), True
         return self._next
 
-    def take(self) -> Token | None:
+    def take(self) -> ParameterToken | None:
         token = self.peek()
         if token is not None:
             self.last, self._has_next = token, False
@@ -116,7 +116,7 @@ class Cursor:
 @dataclass(frozen=True)
 class Macro:
     parameters: tuple[str, ...]
-    body: tuple[Token, ...]
+    body: tuple[ParameterToken, ...]
 
 
 class MacroError(Exception):
@@ -133,7 +133,13 @@ def _pattern(macro_char: str) -> re.Pattern[str]:
     )
 
 
-_KINDS = {"macro": Kind.MACRO, "text": Kind.TEXT, "quoted": Kind.QUOTED, "word": Kind.WORD, "symbol": Kind.SYMBOL}
+_KINDS = {
+    "macro": TokenKind.MACRO,
+    "text": TokenKind.TEXT,
+    "quoted": TokenKind.QUOTED,
+    "word": TokenKind.WORD,
+    "symbol": TokenKind.SYMBOL,
+}
 
 
 class Tokenizer:
@@ -173,11 +179,11 @@ class Tokenizer:
             return None
         return text
 
-    def _lines(self, text: str, file: str) -> Iterator[Token]:
+    def _lines(self, text: str, file: str) -> Iterator[ParameterToken]:
         continued = False
         for number, content in enumerate(_LINE_END.split(text.replace("\x1a", " ")), 1):
             shown = len(content) <= _MAX_SHOWN and not names_secret(content)
-            line = Line(file, number, content, content if shown else None)
+            line = SourceLine(file, number, content, content if shown else None)
             tokens = list(self._tokens_of(line, not continued))
             if self._count > MAX_TOKENS:
                 return
@@ -190,7 +196,7 @@ class Tokenizer:
             continued = tokens[-1].is_symbol("&")
             yield from tokens[:-1] if continued else tokens
 
-    def _tokens_of(self, line: Line, first: bool) -> Iterator[Token]:
+    def _tokens_of(self, line: SourceLine, first: bool) -> Iterator[ParameterToken]:
         """Yield the tokens of a line. `first`: it continues no other one."""
         glued = False
         for found in _pattern(self.macro_char).finditer(line.text):
@@ -202,27 +208,29 @@ class Tokenizer:
             if name == "variable":
                 yield from self._variable(line, text, *found.span(), first, glued)
             else:
-                yield Token(_KINDS[name], text, line, *found.span(), first, glued)
+                yield ParameterToken(_KINDS[name], text, line, *found.span(), first, glued)
             glued, first = True, False
             self._count += 1
             if self._count > MAX_TOKENS:
                 self.report(f"the file makes more than {MAX_TOKENS:,} words", Span(line.file, line.number), "divide it")
                 return
 
-    def _variable(self, line: Line, text: str, start: int, end: int, first: bool, glued: bool) -> Iterator[Token]:
+    def _variable(
+        self, line: SourceLine, text: str, start: int, end: int, first: bool, glued: bool
+    ) -> Iterator[ParameterToken]:
         """Yield the tokens of a variable's value. A name that is not set stays: `?` is a wildcard, too."""
         value = self.variables.get(text[1:], os.environ.get(text[1:]))
         if value is None:
-            yield Token(Kind.SYMBOL, "?", line, start, start + 1, first, glued)
-            yield Token(Kind.WORD, text[1:], line, start + 1, end, False, True)
+            yield ParameterToken(TokenKind.SYMBOL, "?", line, start, start + 1, first, glued)
+            yield ParameterToken(TokenKind.WORD, text[1:], line, start + 1, end, False, True)
             return
         for found in _pattern(self.macro_char).finditer(value):
             kind = _KINDS.get(found.lastgroup or "")
             if kind is not None:
-                yield Token(kind, found[found.lastgroup or 0], line, start, end, first, glued)
+                yield ParameterToken(kind, found[found.lastgroup or 0], line, start, end, first, glued)
                 first, glued = False, True
 
-    def _set(self, tokens: list[Token]) -> None:
+    def _set(self, tokens: list[ParameterToken]) -> None:
         """Apply a parameter that changes how the next lines are read."""
         name = tokens[0].upper
         if name == "MACROCHAR" and len(tokens) > 1:
@@ -234,12 +242,12 @@ class Tokenizer:
 
     # Macros
 
-    def _applied(self, cursor: Cursor) -> Iterator[Token]:
+    def _applied(self, cursor: Cursor) -> Iterator[ParameterToken]:
         """Yield the tokens with calls of macros replaced; definitions are kept in `macros`."""
         while len(self.findings) < MAX_FINDINGS and (token := cursor.take()) is not None:
             if token.first and token.upper == "MACRO":
                 self._define(token, cursor)
-            elif token.kind is Kind.MACRO:
+            elif token.kind is TokenKind.MACRO:
                 yield from self._call(token, cursor)
             elif token.first and token.text.startswith(self.macro_char):
                 self._report_mark(token)
@@ -251,7 +259,7 @@ class Tokenizer:
         while (token := cursor.peek()) is not None and not token.first:
             cursor.take()
 
-    def _report_mark(self, token: Token) -> None:
+    def _report_mark(self, token: ParameterToken) -> None:
         """Report a text that was meant to be a comment."""
         marks = _HASHES.match(token.line.text, token.start)
         end = marks.end() if marks else token.end
@@ -259,22 +267,22 @@ class Tokenizer:
         mark = token.line.text[token.start : min(end, token.start + 10)]
         self.report(f"`{visible(mark)}` does not begin a comment", span, "begin comments with `--`", fix="--")
 
-    def _define(self, start: Token, cursor: Cursor) -> None:
+    def _define(self, start: ParameterToken, cursor: Cursor) -> None:
         name = cursor.take()
-        if name is None or name.kind is not Kind.MACRO:
+        if name is None or name.kind is not TokenKind.MACRO:
             help = f"write `MACRO {self.macro_char}name`"
             return self.report("MACRO has no name", (name or start).span, help)
         parameters = []
         if cursor.take_word("PARAMS", "PARAM"):
             cursor.take_symbol("(")
-            while (token := cursor.peek()) is not None and token.kind is Kind.MACRO:
+            while (token := cursor.peek()) is not None and token.kind is TokenKind.MACRO:
                 parameters.append(token.text.upper())
                 cursor.take()
                 cursor.take_symbol(",")
             cursor.take_symbol(")")
         if not cursor.take_word("BEGIN"):
             return self.report(f"`{name.text}` has no BEGIN", name.span, "write BEGIN before the macro's text")
-        body: list[Token] = []
+        body: list[ParameterToken] = []
         while (token := cursor.take()) is not None:
             if token.upper == "END" and cursor.take_symbol(";"):
                 self.macros[name.text.upper()] = Macro(tuple(parameters), tuple(body))
@@ -282,7 +290,7 @@ class Tokenizer:
             body.append(token)
         return self.report(f"`{name.text}` does not end", name.span, "write `END;` behind the macro's text")
 
-    def _call(self, token: Token, cursor: Cursor) -> Iterator[Token]:
+    def _call(self, token: ParameterToken, cursor: Cursor) -> Iterator[ParameterToken]:
         macro = self.macros.get(token.text.upper())
         if macro is None and not cursor.at("("):
             if token.first:
@@ -294,7 +302,7 @@ class Tokenizer:
                 return
             self.report(f"`{token.text}` is not a macro", token.span, "put a name that begins so in double quotes")
             return
-        arguments: list[list[Token]] | None = []
+        arguments: list[list[ParameterToken]] | None = []
         if cursor.at("("):
             arguments = self._arguments(cursor)
         elif macro is not None:
@@ -315,10 +323,10 @@ class Tokenizer:
             return
         yield from result
 
-    def _arguments(self, cursor: Cursor) -> list[list[Token]] | None:
+    def _arguments(self, cursor: Cursor) -> list[list[ParameterToken]] | None:
         """Take `(…)`, and return the tokens of each argument; None if it is not closed."""
         cursor.take()
-        arguments: list[list[Token]] = [[]]
+        arguments: list[list[ParameterToken]] = [[]]
         depth = 1
         while (token := cursor.take()) is not None:
             depth += token.is_symbol("(") - token.is_symbol(")")
@@ -330,7 +338,9 @@ class Tokenizer:
                 arguments[-1].append(token._replace(first=False))
         return None
 
-    def _expand(self, call: Token, macro: Macro, arguments: list[list[Token]], active: tuple[str, ...]) -> list[Token]:
+    def _expand(
+        self, call: ParameterToken, macro: Macro, arguments: list[list[ParameterToken]], active: tuple[str, ...]
+    ) -> list[ParameterToken]:
         """Return the text of a macro for these arguments. `active`: the macros in whose texts the call is."""
         name = call.text.upper()
         if name in active:
@@ -344,9 +354,9 @@ class Tokenizer:
             parameter: self._expand_all(argument, (*active, ""))
             for parameter, argument in zip(macro.parameters, arguments, strict=True)
         }
-        text: list[Token] = []
+        text: list[ParameterToken] = []
         for token in macro.body:
-            value = values.get(token.text.upper()) if token.kind is Kind.MACRO else None
+            value = values.get(token.text.upper()) if token.kind is TokenKind.MACRO else None
             text += [token] if value is None else [part._replace(first=False) for part in value]
         result = self._expand_all(text, (*active, name))
         self._count += len(result) + 10  # a call without a text is work, too
@@ -356,10 +366,10 @@ class Tokenizer:
             result[0] = result[0]._replace(first=call.first, glued=call.glued)
         return result
 
-    def _expand_all(self, tokens: Iterable[Token], active: tuple[str, ...]) -> list[Token]:
-        cursor, result = Cursor(tokens), list[Token]()
+    def _expand_all(self, tokens: Iterable[ParameterToken], active: tuple[str, ...]) -> list[ParameterToken]:
+        cursor, result = Cursor(tokens), list[ParameterToken]()
         while (token := cursor.take()) is not None:
-            if token.kind is not Kind.MACRO:
+            if token.kind is not TokenKind.MACRO:
                 result.append(token)
                 continue
             macro = self.macros.get(token.text.upper())
@@ -372,6 +382,6 @@ class Tokenizer:
         return result
 
 
-def begins_parameter(token: Token) -> bool:
+def begins_parameter(token: ParameterToken) -> bool:
     """Return whether a line that begins with this token is one of a parameter, and not of an option of MAP."""
     return token.first and token.upper in entries(Section.PARAMETER) and token.upper not in entries(Section.OPTION)

@@ -60,7 +60,7 @@ def test_pages_for_docs_and_formats_for_init() -> None:
     assert offered("docs", "GG20") == [code for code in CODES if code.startswith("GG20")]
     assert offered("docs", "canal") == ["canal", "canal_json"]
     formats = [name for name, format in FORMATS.items() if format.writes is not None]
-    assert offered("init", "") == [*formats, *NEW_TYPES]
+    assert offered("init", "") == [*formats, *NEW_TYPES, "replicat"]
     assert offered("init", "kafkac") == ["kafkaconnect_json", "kafkaconnect_avro", "kafkaconnect"]
 
 

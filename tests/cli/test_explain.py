@@ -515,3 +515,30 @@ def test_titles_are_words_once() -> None:
 )
 def test_event_handlers_and_targets(word: str, text: str) -> None:
     assert text in " ".join(shown(word).split())
+
+
+@pytest.mark.parametrize(
+    ("word", "title", "form"),
+    [
+        ("MAP", "MAP: a parameter of a Replicat", "MAP source, TARGET target"),
+        ("colmap", "COLMAP: an option of MAP of a Replicat", "COLMAP ([USEDEFAULTS,]"),
+        ("INSERTALLRECORDS", "INSERTALLRECORDS: a parameter and an option of MAP of a Replicat", "INSERTALLRECORDS"),
+        ("@strcat", "@STRCAT: a function of a Replicat", "@STRCAT (text, …)"),
+        ("DDL", "DDL: a parameter of a Replicat", "DDL [INCLUDE"),
+        ("@DDL", "@DDL: a function of a Replicat", "@DDL (…)"),
+        ("IGNOREDELETES", "GETDELETES: a parameter of a Replicat", "GETDELETES | IGNOREDELETES"),
+    ],
+)
+def test_a_word_of_a_parameter_file(word: str, title: str, form: str) -> None:
+    found = find_symbol(word)
+    assert found is not None
+    explanation = explain(found, word)
+    assert explanation.title == title
+    assert explanation_text(explanation).split("form ", 1)[1].strip().startswith(form)
+    assert json.loads(explanation_json(explanation))["source"]
+
+
+def test_a_word_of_a_handler_file_is_not_one_of_a_parameter_file() -> None:
+    assert isinstance(find_symbol("filter"), PropertySymbol)
+    assert not isinstance(find_symbol("FILTER"), PropertySymbol)
+    assert [nearest(word) for word in ("GETTRUNCATE", "@STRCATT", "colmapp")] == ["GETTRUNCATES", "@STRCAT", "COLMAP"]

@@ -18,6 +18,8 @@ from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import UsageError
 from ggfmt.formats import FORMATS
 from ggfmt.options.releases import RELEASES, find_release
+from ggfmt.replicat.parse import parse_content
+from ggfmt.replicat.statements import Kinds
 
 HANDLER_FILES = sorted((ROOT / "conf").glob("*.properties"))
 WRITTEN = [name for name, format in FORMATS.items() if format.writes is not None]
@@ -171,6 +173,25 @@ def test_a_release_without_the_type(arguments: list[str], message: str) -> None:
     code, told = documents.called(["init", *arguments])
     assert code == 2
     assert told.startswith(f"error[GG565] {message}")
+
+
+def test_a_new_parameter_file_has_what_decides_and_no_findings(here: Path) -> None:
+    write = here / "rkafka.props"
+    write.write_text("gg.handlerlist=k\n", encoding="utf-8")
+    code, printed = documents.called(["init", "replicat", "-o", "rkafka.prm"])
+    assert (code, printed) == (0, "")
+    text = (here / "rkafka.prm").read_text(encoding="utf-8")
+    assert lint(text.encode(), "rkafka.prm", Rules(for_run=True)) == ()
+    assert [line for line in text.splitlines() if line and not line.startswith("--")] == [
+        "REPLICAT rkafka",
+        "TARGETDB LIBFILE libggjava.so SET property=dirprm/rkafka.props",
+        "GROUPTRANSOPS 1000",
+        "MAP *.*, TARGET *.*;",
+    ]
+    assert "-- IGNOREINSERTS\n" in text
+    uncommented = re.sub(r"^-- (?=(?:IGNORE|INSERT|UPDATE|GETTR)[A-Z]+$)", "", text, flags=re.MULTILINE)
+    (statement,) = parse_content(uncommented.encode(), "rkafka.prm")[0].maps
+    assert statement.kinds == Kinds(False, False, False, True, True, True, True, True, True)
 
 
 # The files in conf/

@@ -60,6 +60,22 @@ def test_files_of_other_programs_have_no_findings() -> None:
     assert diagnostics(document("bootstrap.servers=localhost:9092\nlinger=5\n")) == []
 
 
+def test_a_parameter_file_has_findings_fixes_and_explanations() -> None:
+    text = document("REPLICAT r\nGETTRUNCATE\nMAP A.B, TARGET A.B, COLMAP (X = @STRCAT (Y, Z));\n", "/nowhere/r.prm")
+    found = {(item.range.start.line + 1, item.code) for item in diagnostics(text)}
+    assert found == {(1, "GG154"), (2, "GG152")}
+    (fix,) = actions(text, line(2))
+    assert edit_of(fix, text).new_text == "GETTRUNCATES"
+    for place, word in ((at(1, 2), "REPLICAT"), (at(3, 23), "COLMAP"), (at(3, 35), "@STRCAT")):
+        shown = hover(text, place)
+        assert shown is not None
+        assert isinstance(shown.contents, types.MarkupContent)
+        assert shown.contents.value.startswith(f"## {word}: ")
+    assert hover(text, at(3, 5)) is None
+    assert list(completions(text, at(2, 3))) == []
+    assert diagnostics(document("EXTRACT e\nTABLE A.B;\n", "/nowhere/e.prm")) == []
+
+
 def test_settings_apply(tmp_path: Path) -> None:
     name = str(tmp_path / "a.properties")
     (tmp_path / "ggfmt.toml").write_text('select = ["GG102"]\n', encoding="utf-8")

@@ -23,7 +23,7 @@ from ggfmt.replicat.statements import (
     TextLiteral,
     Word,
 )
-from ggfmt.replicat.table import Effect, Section, all_entries, entries
+from ggfmt.replicat.table import MessageEffect, Section, all_entries, entries
 from ggfmt.replicat.tokens import MAX_BYTES, MAX_FINDINGS, MAX_TOKENS
 
 FILE = """\
@@ -55,6 +55,10 @@ def parsed(text: str) -> tuple[ReplicatFile, list[str]]:
 
 def column(name: str, image: str = "AFTER") -> ColumnValue:
     return ColumnValue(Name(name), Span(), image)
+
+
+def number(text: str) -> NumberLiteral:
+    return NumberLiteral(text, Span())
 
 
 def value(text: str) -> Expression:
@@ -123,7 +127,7 @@ def test_a_line_with_a_password_is_not_shown() -> None:
         ("@COLSTAT (null)", Call("COLSTAT", (Word("NULL", Span()),), Span())),
         (
             "@STRNUM (A, LEFT, 3)",
-            Call("STRNUM", (column("A"), Word("LEFT", Span()), NumberLiteral("3", Span())), Span()),
+            Call("STRNUM", (column("A"), Word("LEFT", Span()), number("3")), Span()),
         ),
         ("@STRUP (LEFT)", Call("STRUP", (column("LEFT"),), Span())),
         ("@DATENOW ()", Call("DATENOW", (), Span())),
@@ -153,7 +157,8 @@ def test_a_macro_stands_for_its_text() -> None:
         "MACRO #name PARAMS (#p, #q) BEGIN @STRCAT (#p, '#q', #q) END;\n"
         "MACRO #twice PARAMS (#x) BEGIN #name (#x, #name (#x, A)) END;\n"
         "MACRO #kinds\nBEGIN\nIGNOREINSERTS\nIGNOREUPDATES\nEND;\n"
-        "#Kinds ()\nMAP A.B, TARGET A.B, COLMAP (X = #TWICE (C));\nGETINSERTS\n#kinds ()\nGETINSERTS\nMAP A.B, TARGET C.D;\n"
+        "#Kinds ()\nMAP A.B, TARGET A.B, COLMAP (X = #TWICE (C));\n"
+        "GETINSERTS\n#kinds ()\nGETINSERTS\nMAP A.B, TARGET C.D;\n"
     )
     replicat, findings = parsed(text)
     assert findings == []
@@ -280,4 +285,4 @@ def test_the_table_names_each_word_once_and_says_where_it_is_from() -> None:
         assert entry.source[:2] in ("S ", "N ", "E ", "M"), entry
         assert entry.doc.endswith("."), entry
         assert not entry.default or entry.default in (*entry.names, entry.default), entry
-    assert {entry.effect for entry in all_entries()} == set(Effect)
+    assert {entry.effect for entry in all_entries()} == set(MessageEffect)

@@ -91,6 +91,7 @@ from ggfmt.reading.runner import InProcess
 from ggfmt.reading.scan import Scan, ScanRequest
 from ggfmt.render.diagnostics import diagnostics_text
 from ggfmt.render.doctor import findings_text
+from ggfmt.replicat.table import OTHER_FILES, MessageEffect, Section, all_entries
 from ggfmt.sinks.messages.report import field_summary
 from ggfmt.sinks.messages.run import RunSettings, execute
 from ggfmt.sinks.messages.targets import make_targets
@@ -679,6 +680,26 @@ def _doctor(_: str) -> str:
     return f"```text\n{findings_text(findings).rstrip()}\n```\n"
 
 
+def _replicat(subject: str) -> str:
+    """A table of the words of parameter files: of a section or of all, with an effect."""
+    section, effect = subject.split()
+    effects = OTHER_FILES if effect == "others" else (MessageEffect(effect),)
+    known = [entry for entry in all_entries() if section in ("all", entry.section.value) and entry.effect in effects]
+    known.sort(key=lambda entry: (list(Section).index(entry.section), entry.names))
+    rows = ["| Word | What it does | Default | Holds for | Source |", "| --- | --- | --- | --- | --- |"]
+    for entry in known:
+        cells = (
+            f"`{entry.shown}`",
+            entry.doc,
+            f"`{entry.default}`" if entry.default else "",
+            entry.scope,
+            entry.source,
+        )
+        rows.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    rows = [re.sub(r" {2,}", " ", row) for row in rows]
+    return "\n" + "\n".join(rows) + "\n"
+
+
 _MAKERS: dict[str, Callable[[str], str]] = {
     "about": _about,
     "charsets": _charsets,
@@ -697,6 +718,7 @@ _MAKERS: dict[str, Callable[[str], str]] = {
     "options": _options,
     "reading": _reading,
     "refused-formats": _refused_formats,
+    "replicat": _replicat,
     "required": _required,
     "releases": _releases,
     "spark-features": _spark_features,

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import BinaryIO
 
-from ggfmt.config.foreign_files import ENDINGS, PARAMETER_ENDING, describe_foreign, find_nearby, is_parameter_file
-from ggfmt.config.lint.reading import has_properties
+from ggfmt.config.foreign_files import ENDINGS, describe_foreign, find_nearby
+from ggfmt.config.lint.reading import PARAMETER_ENDING, is_checked, is_parameter_file
 from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import Diagnostic
 
@@ -26,11 +26,7 @@ class HandlerFile:
 
     @cached_property
     def has_properties(self) -> bool:
-        if is_parameter_file(self.name):
-            from ggfmt.config.lint.parameter_files import is_of_replicat
-
-            return is_of_replicat(self.content)
-        return has_properties(self.content)
+        return is_checked(self.content, self.name)
 
 
 @dataclass(frozen=True)

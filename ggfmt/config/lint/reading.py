@@ -15,7 +15,6 @@ from itertools import groupby
 from typing import NamedTuple
 
 from ggfmt.config.comments import Ignores, before_comment, check_comments, is_prose
-from ggfmt.config.foreign_files import is_parameter_file
 from ggfmt.config.handler_options import DEFAULT_FORMAT, REFUSE, HandlerConfig, RunOptions
 from ggfmt.config.lint import releases
 from ggfmt.config.lint.assembly import HandlerBuilder, report_missing_format
@@ -59,6 +58,7 @@ from ggfmt.options.templates import KEYWORDS, UNKNOWN_VALUES
 from ggfmt.options.value_types import Replacements
 
 ALL = "ALL"
+PARAMETER_ENDING = ".prm"
 
 # Codes that depend on the machine on which a file is checked.
 _OF_MACHINE = ("GG119",)
@@ -149,6 +149,19 @@ _VARIABLE = lazy_regex(f"(?!{_KEYWORD.pattern}){_LINE.pattern}")
 
 # Keys whose values contain `${...}` of GoldenGate itself, or of a Java replacement.
 _OWN_TEMPLATE = lazy_regex(r"template|partitioner|replacestring", re.IGNORECASE)
+
+
+def is_parameter_file(name: str) -> bool:
+    return name.lower().endswith(PARAMETER_ENDING)
+
+
+def is_checked(content: bytes, file: str) -> bool:
+    """Return whether a file is one to check: a handler file, or the parameter file of a Replicat."""
+    if not is_parameter_file(file):
+        return has_properties(content)
+    from ggfmt.config.lint.parameter_files import is_of_replicat
+
+    return is_of_replicat(content)
 
 
 def has_properties(content: bytes) -> bool:
