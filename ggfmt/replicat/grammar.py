@@ -1,7 +1,7 @@
 """The names and expressions of a parameter file, as trees: what they mean is for those who evaluate them.
 
-No page of Oracle's manual gives a precedence of operators. The trees have that of other languages, and say which
-operations stand in parentheses.
+No page of Oracle's manual gives a precedence of operators. The trees have the precedence of other languages,
+and say which operations have parentheses.
 """
 
 from __future__ import annotations

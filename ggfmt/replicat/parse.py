@@ -228,7 +228,7 @@ class _ParameterParser(ExpressionParser):
         text = first.line.text
         rewrite = Rewrite(first.line.number, (text,), (f"{text[: first.start]}-- {text[first.start :]}",))
         span = first.span_to(last)
-        self.report("GG154", "text is behind the `;` of a statement", span, help, rewrite=rewrite)
+        self.report("GG154", "text follows the `;` of a statement", span, help, rewrite=rewrite)
 
     def _report_effect(self, token: ParameterToken, known: TableEntry) -> None:
         """Report what does not belong in the file, and what ggfmt does not apply."""
@@ -296,7 +296,7 @@ class _ParameterParser(ExpressionParser):
         text = _joined(self._one(token, arguments)).replace(",", "")
         if not text.isdecimal() or len(text) > 18:
             help = "give a number of operations"
-            raise ParameterError("GG151", f"`{token.upper}` is no number", token.span, help)
+            raise ParameterError("GG151", f"`{token.upper}` is not a number", token.span, help)
         attribute = "group_operations" if token.upper == "GROUPTRANSOPS" else "max_operations"
         self._set({attribute: max(1, int(text))})
 
@@ -364,7 +364,7 @@ class _ParameterParser(ExpressionParser):
             option = entries(Section.OPTION).get(token.upper)
             if option is None:
                 near = did_you_mean(token.text, entries(Section.OPTION))
-                help = f"did you mean `{near}`?" if near else "write options behind commas"
+                help = f"did you mean `{near}`?" if near else "write options after commas"
                 message = f"`{visible(token.text)[:80]}` is not an option of MAP"
                 raise ParameterError("GG152", message, token.span, help)
             self._report_effect(token, option)

@@ -1,7 +1,7 @@
 """What a Replicat's parameter file says, after macros, includes and the parameters that hold for the MAPs after them.
 
-The parser makes these, the mapping step of a run obeys them, and the linter checks them. Places are those of the file
-in which a text stands, which may be an included one.
+The parser makes these, the mapping step of a run obeys them, and the linter checks them. A place is that of the text,
+perhaps in an included file.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Word:
 class Operation:
     """`symbol` is an operator in upper case: `+ - * / \\ = <> > < >= <= AND OR`, or a sign `-` without `left`.
 
-    `enclosed`: it stands in parentheses of its own. No page gives a precedence, so that two operators without
+    `enclosed`: it has its own parentheses. No page gives a precedence, so that two operators without
     parentheses between them have no known meaning, unless they are the same and of one kind.
     """
 
@@ -106,7 +106,7 @@ class Filter:
 
 @dataclass(frozen=True)
 class Kinds:
-    """Which operations a MAP takes, and as what, where the MAP stands."""
+    """Which operations a MAP takes, and as what."""
 
     inserts: bool = True
     updates: bool = True
@@ -121,7 +121,7 @@ class Kinds:
 
 @dataclass(frozen=True)
 class ColumnMatches:
-    """COLMATCH, where a MAP stands. `names`: pairs of a column of the target and one of the source."""
+    """The COLMATCH of a MAP. `names`: pairs of a column of the target and one of the source."""
 
     names: tuple[tuple[str, str], ...] = ()
     prefixes: tuple[str, ...] = ()

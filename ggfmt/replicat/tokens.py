@@ -175,7 +175,7 @@ class Tokenizer:
         except UnicodeError:
             text = content.decode("latin-1")
         if _BINARY.search(text):
-            self.report("the file is no text", Span(file), "give the parameter file of a Replicat")
+            self.report("the file is not text", Span(file), "give the parameter file of a Replicat")
             return None
         return text
 
@@ -288,7 +288,7 @@ class Tokenizer:
                 self.macros[name.text.upper()] = Macro(tuple(parameters), tuple(body))
                 return None
             body.append(token)
-        return self.report(f"`{name.text}` does not end", name.span, "write `END;` behind the macro's text")
+        return self.report(f"`{name.text}` does not end", name.span, "write `END;` after the macro's text")
 
     def _call(self, token: ParameterToken, cursor: Cursor) -> Iterator[ParameterToken]:
         macro = self.macros.get(token.text.upper())

@@ -167,7 +167,9 @@ def _names(statement: MapStatement) -> Iterator[Diagnostic]:
     for given, wanted in zip(source.parts[::-1], target.parts[::-1], strict=False):
         text = wanted.text
         if "?" in text and not wanted.quoted:
-            yield Diagnostic("GG153", f"`?` in `{visible(text)}` is no wildcard of a target", target.span, "write `*`")
+            yield Diagnostic(
+                "GG153", f"`?` in `{visible(text)}` is not a wildcard of a target", target.span, "write `*`"
+            )
         if text != "*" and text.upper() == given.text.upper() and "*" in text:
             made = text.replace("*", given.text.replace("*", "X"), 1)
             message = f"`*` in `{visible(text)}` is the whole name of the source: the target becomes `{visible(made)}`"
