@@ -76,8 +76,8 @@ def stops_run(finding: Diagnostic) -> bool:
 
 def find_file(written: str, file: str) -> Path | None:
     """Return where a path of a parameter file leads; None if nothing is there."""
-    directory = Path(file).absolute().parent
-    places = (directory.parent / written, directory / written, directory / Path(written.replace("\\", "/")).name)
+    directory, written = Path(file).absolute().parent, written.replace("\\", "/")
+    places = (directory.parent / written, directory / written, directory / Path(written).name)
     try:
         return next((Path(os.path.relpath(place)) for place in places if place.is_file()), None)
     except (OSError, ValueError):  # no name of a file, such as one with a NUL

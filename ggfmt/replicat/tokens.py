@@ -189,6 +189,9 @@ class Tokenizer:
                 return
             if tokens and tokens[0].first:
                 if tokens[0].upper == "COMMENT":
+                    if len(tokens) > 1 and tokens[1].is_symbol("=", ",", ")"):
+                        message = "a line that begins with COMMENT is a comment, not a column"
+                        self.report(message, tokens[0].span, "put the column after the one before it")
                     continue
                 self._set(tokens)
             if not tokens:

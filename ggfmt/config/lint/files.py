@@ -105,9 +105,16 @@ class _Search:
         return any(taken)
 
     def _check_named(self, source: HandlerFile | None) -> None:
-        if source is not None and not source.has_properties and not self.pass_over:
-            message, help = describe_foreign(source.content)
-            self._report(message, source.name, help)
+        if source is None or source.has_properties or self.pass_over:
+            return
+        message, help = describe_foreign(source.content)
+        if is_parameter_file(source.name):
+            from ggfmt.config.lint.parameter_files import is_of_others
+
+            if is_of_others(source.content):
+                return
+            message, help = "this is not the parameter file of a Replicat", "give the file that has REPLICAT and MAP"
+        self._report(message, source.name, help)
 
     def _take_path(self, path: str) -> bool:
         if os.path.isdir(path):

@@ -33,6 +33,8 @@ _COMMENT = lazy_regex(r"[ \t]*(?=--)")
 _NO_STATEMENT = lazy_regex(r"[ \t]*(?:--|$)")
 
 _MAX_GROUP = 8  # characters
+_MAX_WIDE = 50  # MAPs with wildcards that others are compared with
+_MAX_PAIRS = 100_000  # of MAPs and exclusions
 _COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 _FLAT = ("+", "*", "AND", "OR")  # several of one kind need no parentheses
 _ERROR, _NOTE = Severity.ERROR, Severity.NOTE
@@ -40,7 +42,11 @@ _ERROR, _NOTE = Severity.ERROR, Severity.NOTE
 
 def is_of_replicat(content: bytes) -> bool:
     """Return whether a parameter file is that of a Replicat, and not of an Extract, a Manager, or an included one."""
-    return _OF_REPLICAT.search(content) is not None and _OF_OTHERS.search(content) is None
+    return _OF_REPLICAT.search(content) is not None and not is_of_others(content)
+
+
+def is_of_others(content: bytes) -> bool:
+    return _OF_OTHERS.search(content) is not None
 
 
 def check_parameter_file(content: bytes, file: str, rules: Rules) -> tuple[Diagnostic, ...]:
@@ -88,9 +94,11 @@ def _findings(replicat: ReplicatFile, broken: bool) -> Iterator[Diagnostic]:
         yield Diagnostic("GG153", message, Span(replicat.file), "add `MAP source, TARGET target;`")
     yield from _pair(replicat)
     yield from _hidden(replicat)
+    yield from _overlapping(replicat.maps)
+    few = len(replicat.maps) * len(replicat.excludes) <= _MAX_PAIRS
     for statement in replicat.maps:
         yield from _names(statement)
-        yield from _excluded(statement, replicat.excludes)
+        yield from _excluded(statement, replicat.excludes if few else ())
         yield from _columns(statement)
     yield from _unknown_columns(replicat)
 
@@ -142,13 +150,45 @@ def _hidden(replicat: ReplicatFile) -> Iterator[Diagnostic]:
         return
     earlier: dict[tuple[tuple[str, ...], ...], MapStatement] = {}
     for statement in replicat.maps:
-        first = earlier.setdefault((_folded(statement.source), _folded(statement.target)), statement)
+        first = earlier.setdefault((_folded(statement.source), _made(statement.target, statement.source)), statement)
         if first is statement:
             continue
         message = f"the MAP in line {first.span.line} has this source and target, too: GoldenGate uses the first alone"
         help = "remove one of them, or add ALLOWDUPTARGETMAP, so that both send messages"
         level = None if _effect(first) == _effect(statement) else _ERROR
         yield Diagnostic("GG153", message, statement.span, help, level=level)
+
+
+def _overlapping(maps: Sequence[MapStatement]) -> Iterator[Diagnostic]:
+    """Yield a note for each MAP after one with wildcards that has its tables and targets, with another effect."""
+    wide: list[MapStatement] = []
+    for statement in maps:
+        source, target = statement.source, _made(statement.target, statement.source)
+        for first in wide:
+            same = _effect(first) == _effect(statement)
+            if not same and _is_within(source, first.source) and _made(first.target, source) == target:
+                message = (
+                    f"the MAP in line {first.span.line} has these tables, too, and no manual says which one decides"
+                )
+                yield Diagnostic("GG153", message, statement.span, "put the closer MAP first", level=_NOTE)
+                break
+        if len(wide) < _MAX_WIDE and any("*" in part.text or "?" in part.text for part in source.parts):
+            wide.append(statement)
+
+
+def _made(target: ObjectName, source: ObjectName) -> tuple[str, ...]:
+    """Return the target of a source: `*` is the source's part."""
+    pairs = zip_longest(target.parts[::-1], source.parts[::-1][: len(target.parts)], fillvalue=Name("*"))
+    return tuple(_fold(part).replace("*", _fold(of_source)) for part, of_source in pairs)
+
+
+def _is_within(source: ObjectName, pattern: ObjectName) -> bool:
+    return source.parts != pattern.parts and _covers_all(pattern, source)
+
+
+def _covers_all(pattern: ObjectName, name: ObjectName) -> bool:
+    pairs = zip_longest(pattern.parts[::-1], name.parts[::-1])
+    return all(_covers(part, of_name) for part, of_name in pairs)
 
 
 def _effect(statement: MapStatement) -> tuple[object, ...]:
@@ -190,8 +230,7 @@ def _rewrite(target: ObjectName, part: Name) -> Rewrite | None:
 
 def _excluded(statement: MapStatement, excludes: Iterable[ObjectName]) -> Iterator[Diagnostic]:
     for exclude in excludes:
-        pairs = zip_longest(exclude.parts[::-1], statement.source.parts[::-1])
-        if all(_covers(part, of_source) for part, of_source in pairs):
+        if _covers_all(exclude, statement.source):
             message = f"the exclusion in line {exclude.span.line} leaves nothing of the MAP"
             yield Diagnostic("GG153", message, statement.span, "remove one of them")
             return

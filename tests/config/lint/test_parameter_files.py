@@ -89,6 +89,10 @@ MISTAKES = [
     ("MACRO #m GETTRUNCATES END;\nMAP A.B, TARGET A.B;", ["3:7 GG151 no BEGIN"]),
     ("#none (A)\nMAP A.B, TARGET A.B;", ["3:1 GG151 not a macro"]),
     ("MAP A.B, TARGET A.B, #key (ID);", ["3:22 GG151 not a macro"]),
+    (
+        "MAP A.B, TARGET A.B, COLMAP (USEDEFAULTS,\nCOMMENT = NOTE);",
+        ["4:1 GG151 not a column", "3:41 GG151 not end", "3:22 GG151 closed"],
+    ),
     # Words that a Replicat does not have.
     ("IGNOREDELETE\nMAP A.B, TARGET A.B;", ["3:1 GG152 not a parameter"]),
     ("GETTRUNCATE\nMAP A.B, TARGET A.B;", ["3:1 GG152 not a parameter"]),
@@ -103,6 +107,7 @@ MISTAKES = [
     ("MAP A.B, TARGET X.Y?;", ["3:17 GG153 not a wildcard of a target"]),
     ("MAP A.B, TARGET X.B;\nMAP A.B, TARGET X.B, COLMAP (USEDEFAULTS, E = '*');", ["4:1 GG153 error line 3"]),
     ("MAP A.B, TARGET X.B;\nMAP a.b, TARGET x.b;", ["4:1 GG153 warning line 3"]),
+    ("MAP A.B, TARGET X.*;\nMAP A.B, TARGET X.B;", ["4:1 GG153 warning line 3"]),
     ("MAPEXCLUDE A.*\nMAP A.B, TARGET X.B;", ["4:1 GG153 leaves nothing"]),
     ("MAP P.A.T_*, TARGET X.*;\nMAPEXCLUDE A.T*", ["3:1 GG153 leaves nothing"]),
     ("SCHEMAEXCLUDE A\nMAP A.*, TARGET X.*;", ["4:1 GG153 leaves nothing"]),
@@ -182,6 +187,21 @@ def test_what_changes_messages_is_refused_by_name_in_a_run(text: str, name: str)
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("MAP A.*, TARGET X.*;\nMAP A.B, TARGET X.B, KEYCOLS (C);", [4]),
+        ("MAP A.B, TARGET X.B, KEYCOLS (C);\nMAP A.*, TARGET X.*;", []),
+        ("MAP A.*, TARGET X.*;\nMAP A.B, TARGET Y.B;\nMAP B.B, TARGET X.B;", []),
+        ("MAP P.*.*, TARGET *.*;\nMAP P.A.T?, TARGET A.*, INSERTALLRECORDS;", [4]),
+        ("MAP A.*, TARGET X.*;\nMAP A.B, TARGET X.B;", []),
+    ],
+)
+def test_a_map_after_one_with_wildcards_is_noted(text: str, lines: list[int]) -> None:
+    assert problems(HEAD + text) == []
+    assert [item.span.line for item in lint((HEAD + text).encode(), "r.prm")] == lines
+
+
 def test_what_is_assumed_to_change_no_message_is_a_note() -> None:
     text = f"{HEAD}GETUPDATEBEFORES\nTRIMSPACES\nREPLACEBADCHAR SKIP\nMAP A.B, TARGET A.B;".encode()
     found = lint(text, "r.prm", Rules(for_run=True))
@@ -237,3 +257,8 @@ def test_a_directory_has_pairs_of_files_and_leaves_those_of_others_alone(home: P
     alone = find_sources(["rb.prm"], io.BytesIO())
     assert [Path(source.name).name for source in alone.found] == ["rb.prm", "out.props"]
     assert found.findings == alone.findings == ()
+    left_alone = find_sources(["ext.prm", "mgr.prm"], io.BytesIO())
+    assert (left_alone.found, left_alone.passed_over, left_alone.findings) == ((), ("ext.prm", "mgr.prm"), ())
+    Path("none.prm").write_text("hello\n", encoding="utf-8")
+    (finding,) = find_sources(["none.prm"], io.BytesIO()).findings
+    assert (finding.code, "not the parameter file of a Replicat" in finding.message) == ("GG100", True)
