@@ -21,7 +21,7 @@ from ggfmt.replicat.statements import (
     Word,
 )
 from ggfmt.replicat.table import Section, TableEntry, entries
-from ggfmt.replicat.tokens import Cursor, ParameterToken, TokenKind
+from ggfmt.replicat.tokens import Cursor, Lexeme, LexemeKind
 
 _LEVELS = (("OR",), ("AND",), ("=", "<>", "<", "<=", ">", ">="), ("+", "-"), ("*", "/", "\\"))
 _MAX_DEPTH = 60  # parentheses
@@ -46,10 +46,10 @@ class ParameterError(Exception):
 
 
 class ExpressionParser:
-    def report_function(self, token: ParameterToken, known: TableEntry | None) -> None:
+    def report_function(self, token: Lexeme, known: TableEntry | None) -> None:
         """Report a function that is unknown, or that cannot be applied."""
 
-    def object_name(self, start: ParameterToken, cursor: Cursor) -> ObjectName:
+    def object_name(self, start: Lexeme, cursor: Cursor) -> ObjectName:
         """Take the name of a table. `start`: the word before it."""
         parts: list[Name] = []
         first = cursor.peek()
@@ -62,7 +62,7 @@ class ExpressionParser:
                 parts.append(Name(text, quoted))
                 text, quoted, empty = "", False, True
             else:
-                text, quoted, empty = text + token.text, quoted or token.kind is TokenKind.QUOTED, False
+                text, quoted, empty = text + token.text, quoted or token.kind is LexemeKind.QUOTED, False
         span = start.span if first is None else first.span_to(cursor.last or first)
         if not empty or parts:
             parts.append(Name(text, quoted))
@@ -74,21 +74,21 @@ class ExpressionParser:
 
     def column(self, cursor: Cursor) -> Name:
         token = cursor.take()
-        if token is None or token.kind not in (TokenKind.WORD, TokenKind.QUOTED) or token.text.startswith("@"):
+        if token is None or token.kind not in (LexemeKind.WORD, LexemeKind.QUOTED) or token.text.startswith("@"):
             last = token or cursor.last
             span = Span() if last is None else last.span
             raise ParameterError("GG151", "the name of a column is missing", span, "name a column")
-        text, quoted = token.text, token.kind is TokenKind.QUOTED
+        text, quoted = token.text, token.kind is LexemeKind.QUOTED
         while cursor.at(".") and (dot := cursor.take()) is not None and dot.glued:
             following = cursor.take()
             text += f".{following.text if following else ''}"
         return Name(text, quoted)
 
-    def open_group(self, start: ParameterToken, cursor: Cursor) -> None:
+    def open_group(self, start: Lexeme, cursor: Cursor) -> None:
         if not cursor.take_symbol("("):
             raise ParameterError("GG151", f"{start.text.upper()} has no `(`", start.span, "add it")
 
-    def close_group(self, start: ParameterToken, cursor: Cursor) -> None:
+    def close_group(self, start: Lexeme, cursor: Cursor) -> None:
         token = cursor.take()
         if token is None:
             raise ParameterError("GG151", f"the `(` of {start.text.upper()} is not closed", start.span, "add `)`")
@@ -101,7 +101,7 @@ class ExpressionParser:
         left = self.expression(cursor, level + 1, depth, words)
         count = 0
         while (token := cursor.peek()) is not None and (token.upper or token.text) in _LEVELS[level]:
-            if token.kind not in (TokenKind.SYMBOL, TokenKind.WORD):
+            if token.kind not in (LexemeKind.SYMBOL, LexemeKind.WORD):
                 break
             cursor.take()
             count += 1
@@ -128,11 +128,11 @@ class ExpressionParser:
         if token.is_symbol("-", "+"):
             value = self._operand(cursor, depth + 1, words)
             return value if token.text == "+" else Operation("-", None, value, token.span)
-        if token.kind is TokenKind.TEXT:
+        if token.kind is LexemeKind.TEXT:
             return TextLiteral(token.text, token.span)
-        if token.kind is TokenKind.QUOTED:
+        if token.kind is LexemeKind.QUOTED:
             return ColumnValue(Name(token.text, True), token.span)
-        if token.kind is not TokenKind.WORD and not (token.is_symbol(".") and _is_number(cursor.peek())):
+        if token.kind is not LexemeKind.WORD and not (token.is_symbol(".") and _is_number(cursor.peek())):
             raise _unexpected(token)
         if token.text.startswith("@"):
             return self._call(token, cursor, depth)
@@ -142,11 +142,11 @@ class ExpressionParser:
             return Word(token.upper, token.span)
         return self._column_value(token, cursor)
 
-    def _column_value(self, token: ParameterToken, cursor: Cursor) -> ColumnValue:
+    def _column_value(self, token: Lexeme, cursor: Cursor) -> ColumnValue:
         following = cursor.peek()
         if token.upper in ("BEFORE", "AFTER") and following is not None:
             dot = following.is_symbol(".") and following.glued
-            if dot or (following.kind in (TokenKind.WORD, TokenKind.QUOTED) and following.upper not in ("AND", "OR")):
+            if dot or (following.kind in (LexemeKind.WORD, LexemeKind.QUOTED) and following.upper not in ("AND", "OR")):
                 if dot:
                     cursor.take()
                 name = self.column(cursor)
@@ -154,12 +154,12 @@ class ExpressionParser:
         text = token.text
         while cursor.at(".") and (dot_token := cursor.take()) is not None:
             part = cursor.take()
-            if part is None or part.kind not in (TokenKind.WORD, TokenKind.QUOTED):
+            if part is None or part.kind not in (LexemeKind.WORD, LexemeKind.QUOTED):
                 raise _unexpected(dot_token)
             text += f".{part.text}"
         return ColumnValue(Name(text), token.span_to(cursor.last or token))
 
-    def _call(self, token: ParameterToken, cursor: Cursor, depth: int) -> Expression:
+    def _call(self, token: Lexeme, cursor: Cursor, depth: int) -> Expression:
         name = token.text[1:].upper()
         known = entries(Section.FUNCTION).get(name)
         if not cursor.at("("):
@@ -182,11 +182,11 @@ class ExpressionParser:
         return Call(name, tuple(arguments), token.span_to(cursor.last or token))
 
 
-def _is_number(token: ParameterToken | None) -> bool:
-    return token is not None and token.kind is TokenKind.WORD and token.text.isdecimal()
+def _is_number(token: Lexeme | None) -> bool:
+    return token is not None and token.kind is LexemeKind.WORD and token.text.isdecimal()
 
 
-def _number(token: ParameterToken, cursor: Cursor) -> NumberLiteral:
+def _number(token: Lexeme, cursor: Cursor) -> NumberLiteral:
     """Take what is glued to a number: its point and its decimals."""
     text = token.text
     following = cursor.peek()
@@ -199,7 +199,7 @@ def _number(token: ParameterToken, cursor: Cursor) -> NumberLiteral:
     return NumberLiteral(text, token.span_to(cursor.last or token))
 
 
-def _unexpected(token: ParameterToken) -> ParameterError:
+def _unexpected(token: Lexeme) -> ParameterError:
     if token.is_symbol("'", '"'):
         return ParameterError("GG151", "the text does not end in its line", token.span, "close the quotes")
     return ParameterError("GG151", f"`{visible(token.text)[:80]}` is not expected here", token.span)

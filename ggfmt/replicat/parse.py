@@ -28,7 +28,7 @@ from ggfmt.replicat.statements import (
     ReplicatFile,
 )
 from ggfmt.replicat.table import OTHER_FILES, MessageEffect, Section, TableEntry, entries
-from ggfmt.replicat.tokens import MAX_FINDINGS, Cursor, ParameterToken, Tokenizer, TokenKind, begins_parameter
+from ggfmt.replicat.tokens import MAX_BYTES, MAX_FINDINGS, Cursor, Lexeme, LexemeKind, Tokenizer, begins_parameter
 
 _ENDED = ("MAP", "TABLE", "SEQUENCE", "FILE")  # statements that end with `;`
 _MAX_FILES = 100  # included ones
@@ -56,7 +56,7 @@ def read_parameters(path: str | os.PathLike[str]) -> tuple[ReplicatFile, list[Di
     """Return what the file says, and what is wrong with it."""
     file = os.fspath(path)
     try:
-        return parse_content(Path(file).read_bytes(), file)
+        return parse_content(_content(file), file)
     except OSError as error:
         return ReplicatFile(file), [Diagnostic("GG151", f"the file cannot be read: {error.strerror}", file)]
 
@@ -124,17 +124,8 @@ class _ParameterParser(ExpressionParser):
         self._files = 0
         self._unknown: list[Diagnostic] = []
 
-    def report(
-        self,
-        code: str,
-        message: str,
-        span: Span,
-        help: str | None = None,
-        level: Severity | None = None,
-        rewrite: Rewrite | None = None,
-        fix: str | None = None,
-    ) -> None:
-        self.findings.append(Diagnostic(code, message, span, help, fix, rewrite, level))
+    def report(self, code: str, message: str, span: Span, help: str | None = None, **more: Any) -> None:
+        self.findings.append(Diagnostic(code, message, span, help, **more))
 
     def read(self, content: bytes, file: str) -> None:
         self._reading.append(os.path.realpath(file))
@@ -160,7 +151,7 @@ class _ParameterParser(ExpressionParser):
 
     # Statements
 
-    def _statement(self, token: ParameterToken, cursor: Cursor) -> None:
+    def _statement(self, token: Lexeme, cursor: Cursor) -> None:
         known = entries(Section.PARAMETER).get(token.upper)
         ended = token.upper in _ENDED
         tokens = [token, *self._rest(token, cursor, ended and known is not None)]
@@ -185,7 +176,7 @@ class _ParameterParser(ExpressionParser):
         if closed:
             self._report_behind(tokens[-1], cursor)
 
-    def _rest(self, token: ParameterToken, cursor: Cursor, ended: bool) -> Iterator[ParameterToken]:
+    def _rest(self, token: Lexeme, cursor: Cursor, ended: bool) -> Iterator[Lexeme]:
         """Yield the rest of a statement: up to the end of the line, or for a MAP up to `;`."""
         depth = 0
         while (following := cursor.peek()) is not None:
@@ -197,73 +188,62 @@ class _ParameterParser(ExpressionParser):
             if following.is_symbol(";"):
                 return
 
-    def _report_unknown(self, token: ParameterToken) -> None:
+    def _report_unknown(self, token: Lexeme) -> None:
         word = token.text
-        near = did_you_mean(word, entries(Section.PARAMETER)) if token.kind is TokenKind.WORD else None
-        rewrite = None
-        if near is not None:
-            text = token.line.text
-            rewrite = Rewrite(token.line.number, (text,), (text[: token.start] + near + text[token.end :],))
-        help = f"did you mean `{near}`?" if near else None
+        near = did_you_mean(word, entries(Section.PARAMETER)) if token.kind is LexemeKind.WORD else None
+        text, help = token.line.text, f"did you mean `{near}`?" if near else None
+        rewrite = Rewrite(token.line.number, (text,), (text[: token.start] + (near or "") + text[token.end :],))
         message = f"`{visible(word)[:80]}` is not a parameter of a Replicat"
-        self._unknown.append(Diagnostic("GG152", message, token.span, help, rewrite=rewrite))
+        self._unknown.append(Diagnostic("GG152", message, token.span, help, rewrite=rewrite if near else None))
 
-    def _report_unended(self, tokens: Sequence[ParameterToken]) -> None:
+    def _report_unended(self, tokens: Sequence[Lexeme]) -> None:
         last = tokens[-1]
-        help = "end it with `;`"
-        end = replace(last.span, length=last.end - last.start)
-        fix = f"{last.line.text[last.start : last.end]};" if end.source else None
-        self.report("GG151", f"`{tokens[0].upper}` does not end", end, help, fix=fix)
+        fix = f"{last.line.text[last.start : last.end]};"
+        self.report("GG151", f"`{tokens[0].upper}` does not end", last.span, "end it with `;`", fix=fix)
 
-    def _report_behind(self, end: ParameterToken, cursor: Cursor) -> None:
+    def _report_behind(self, end: Lexeme, cursor: Cursor) -> None:
         """Report text behind `;`, and go on in the next line."""
-        token = cursor.peek()
-        if token is None or token.first or token.upper in entries(Section.PARAMETER):
+        first = cursor.peek()
+        if first is None or first.first or first.upper in entries(Section.PARAMETER):
             return
-        first = last = token
-        while (token := cursor.peek()) is not None and not token.first:
-            last = token
-            cursor.take()
-        help = "begin comments with `--`"
+        cursor.skip_line()
         text = first.line.text
         rewrite = Rewrite(first.line.number, (text,), (f"{text[: first.start]}-- {text[first.start :]}",))
-        span = first.span_to(last)
+        span, help = first.span_to(cursor.last or first), "begin comments with `--`"
         self.report("GG154", "text follows the `;` of a statement", span, help, rewrite=rewrite)
 
-    def _report_effect(self, token: ParameterToken, known: TableEntry) -> None:
+    def _report_effect(self, token: Lexeme, known: TableEntry) -> None:
         """Report what does not belong in the file, and what ggfmt does not apply."""
         name, effect = token.upper, known.effect
         what = "an option of MAP" if known.section is Section.OPTION else "a parameter"
         shown = f"@{token.text[1:].upper()}" if known.section is Section.FUNCTION else name
         if effect in OTHER_FILES:
-            where = "the file GLOBALS" if effect is MessageEffect.GLOBALS else f"the file of {_article(effect.value)}"
-            message = f"`{shown}` is {what} of {where.removeprefix('the file of ')}, not of a Replicat"
-            self.report("GG152", message, token.span, f"remove it, or put it into {where}")
+            owner = {"Extract": "an Extract", "Manager": "the Manager"}.get(effect.value, "the file GLOBALS")
+            message = f"`{shown}` is {what} of {owner}, not of a Replicat"
+            self.report("GG152", message, token.span, "remove it, or move it")
         elif effect is MessageEffect.REFUSED:
             self.report("GG155", f"ggfmt does not apply `{shown}`, which changes messages", token.span)
         elif effect is MessageEffect.ASSUMED and name not in (known.default, *_as_usual(known)):
             message = f"ggfmt assumes that `{shown}` changes no message"
             self.report("GG155", message, token.span, level=Severity.NOTE)
 
-    def report_function(self, token: ParameterToken, known: TableEntry | None) -> None:
+    def report_function(self, token: Lexeme, known: TableEntry | None) -> None:
         """Report a function that is unknown, or that ggfmt does not apply."""
         if known is not None:
             return self._report_effect(token, known)
         near = did_you_mean(token.text[1:], entries(Section.FUNCTION))
         help = f"did you mean `@{near}`?" if near else None
-        message = f"`{token.text.upper()}` is not a function of GoldenGate"
-        self.findings.append(Diagnostic("GG152", message, token.span, help))
-        return None
+        return self.report("GG152", f"`{token.text.upper()}` is not a function of GoldenGate", token.span, help)
 
     # Parameters
 
     def _set(self, changes: dict[str, Any]) -> None:
         self.result = replace(self.result, **changes)
 
-    def group(self, token: ParameterToken, arguments: Sequence[ParameterToken]) -> None:
+    def group(self, token: Lexeme, arguments: Sequence[Lexeme]) -> None:
         self.result = replace(self.result, group=_joined(self._one(token, arguments)))
 
-    def target_database(self, token: ParameterToken, arguments: Sequence[ParameterToken]) -> None:
+    def target_database(self, token: Lexeme, arguments: Sequence[Lexeme]) -> None:
         cursor = Cursor(arguments)
         while (part := cursor.take()) is not None:
             if part.upper in ("PROPERTY", "PROPERTIES") and cursor.take_symbol("="):
@@ -272,7 +252,7 @@ class _ParameterParser(ExpressionParser):
                     raise ParameterError("GG151", f"`{part.text}=` names no file", part.span, "name a file")
                 self.result = replace(self.result, properties=_joined(value))
 
-    def exclude(self, token: ParameterToken, arguments: Sequence[ParameterToken]) -> None:
+    def exclude(self, token: Lexeme, arguments: Sequence[Lexeme]) -> None:
         name = self.object_name(token, Cursor(arguments))
         wildcard = (Name("*"),)
         if token.upper == "SCHEMAEXCLUDE":
@@ -283,16 +263,16 @@ class _ParameterParser(ExpressionParser):
             raise ParameterError("GG151", f"`{token.upper}` has a name of too many parts", name.span)
         self.excludes.append(name)
 
-    def definitions(self, token: ParameterToken, arguments: Sequence[ParameterToken]) -> None:
+    def definitions(self, token: Lexeme, arguments: Sequence[Lexeme]) -> None:
         attribute = "source_definitions" if token.upper == "SOURCEDEFS" else "target_definitions"
         known: tuple[str, ...] = getattr(self.result, attribute)
         path = _joined(self._one(token, arguments))
         self._set({attribute: (*known, path)})
 
-    def duplicates(self, token: ParameterToken, arguments: Sequence[ParameterToken]) -> None:
+    def duplicates(self, token: Lexeme, arguments: Sequence[Lexeme]) -> None:
         self.result = replace(self.result, allows_duplicates=token.upper == "ALLOWDUPTARGETMAP")
 
-    def operations(self, token: ParameterToken, arguments: Sequence[ParameterToken]) -> None:
+    def operations(self, token: Lexeme, arguments: Sequence[Lexeme]) -> None:
         text = _joined(self._one(token, arguments)).replace(",", "")
         if not text.isdecimal() or len(text) > 18:
             help = "give a number of operations"
@@ -300,7 +280,7 @@ class _ParameterParser(ExpressionParser):
         attribute = "group_operations" if token.upper == "GROUPTRANSOPS" else "max_operations"
         self._set({attribute: max(1, int(text))})
 
-    def column_matches(self, token: ParameterToken, arguments: Sequence[ParameterToken]) -> None:
+    def column_matches(self, token: Lexeme, arguments: Sequence[Lexeme]) -> None:
         cursor = Cursor(arguments)
         kind = cursor.take()
         word, known = kind.upper if kind else "", self.matches
@@ -320,7 +300,7 @@ class _ParameterParser(ExpressionParser):
             help = "write NAMES, PREFIX, SUFFIX or RESET"
             raise ParameterError("GG151", "COLMATCH has no kind", token.span, help)
 
-    def include(self, token: ParameterToken, arguments: Sequence[ParameterToken]) -> None:
+    def include(self, token: Lexeme, arguments: Sequence[Lexeme]) -> None:
         written = _joined(self._one(token, arguments))
         path = find_file(written, self.file)
         name = token.upper
@@ -334,13 +314,13 @@ class _ParameterParser(ExpressionParser):
         if name == "OBEY" and len(self._reading) > 1:
             self.report("GG154", "an obeyed file cannot obey another one", token.span, "move it to the main file")
         try:
-            content = path.read_bytes()
+            content = _content(path)
         except OSError as error:
             message = f"`{visible(written)}` of {name} cannot be read: {error.strerror}"
             raise ParameterError("GG151", message, token.span) from None
         self.read(content, str(path))
 
-    def _one(self, token: ParameterToken, arguments: Sequence[ParameterToken]) -> list[ParameterToken]:
+    def _one(self, token: Lexeme, arguments: Sequence[Lexeme]) -> list[Lexeme]:
         value = _glued(Cursor(arguments))
         if not value:
             raise ParameterError("GG151", f"`{token.upper}` has no value", token.span, "give a value")
@@ -348,11 +328,11 @@ class _ParameterParser(ExpressionParser):
 
     # MAP
 
-    def _map(self, start: ParameterToken, cursor: Cursor) -> None:
+    def _map(self, start: Lexeme, cursor: Cursor) -> None:
         source = self.object_name(start, cursor)
         if not cursor.take_symbol(",") and cursor.at_word("TARGET"):
             help = "write `MAP source, TARGET target;`"
-            self.report("GG151", "no comma is before TARGET", self._here(cursor, start), help, Severity.WARNING)
+            self.report("GG151", "no comma is before TARGET", self._here(cursor, start), help, level=Severity.WARNING)
         if not cursor.take_word("TARGET"):
             help = f"add `, TARGET {'.'.join(part.text for part in source.parts)}`"
             raise ParameterError("GG151", "MAP has no TARGET", self._here(cursor, start), help)
@@ -381,7 +361,7 @@ class _ParameterParser(ExpressionParser):
                 self._skip(cursor)
         self.maps.append(known)
 
-    def _here(self, cursor: Cursor, start: ParameterToken) -> Span:
+    def _here(self, cursor: Cursor, start: Lexeme) -> Span:
         return (cursor.peek() or cursor.last or start).span
 
     def _skip(self, cursor: Cursor) -> None:
@@ -393,7 +373,7 @@ class _ParameterParser(ExpressionParser):
             if not depth and token.is_symbol(")"):
                 return
 
-    def _column_map(self, token: ParameterToken, cursor: Cursor, known: MapStatement) -> MapStatement:
+    def _column_map(self, token: Lexeme, cursor: Cursor, known: MapStatement) -> MapStatement:
         self.open_group(token, cursor)
         columns: list[ColumnMapping] = []
         defaults = False
@@ -413,7 +393,7 @@ class _ParameterParser(ExpressionParser):
         self.close_group(token, cursor)
         return replace(known, columns=(*(known.columns or ()), *columns), defaults=defaults)
 
-    def _filter(self, token: ParameterToken, cursor: Cursor) -> Filter:
+    def _filter(self, token: Lexeme, cursor: Cursor) -> Filter:
         self.open_group(token, cursor)
         tested, ignored = "", ""
         while cursor.at_word("ON", "IGNORE", "RAISEERROR"):
@@ -435,7 +415,7 @@ class _ParameterParser(ExpressionParser):
         kinds = "".join(kind for kind in "IUD" if kind in (tested or "IUD") and kind not in ignored)
         return Filter(condition, token.span, kinds, token.upper == "WHERE")
 
-    def _columns(self, token: ParameterToken, cursor: Cursor) -> tuple[Name, ...]:
+    def _columns(self, token: Lexeme, cursor: Cursor) -> tuple[Name, ...]:
         self.open_group(token, cursor)
         names = [self.column(cursor)]
         while cursor.take_symbol(","):
@@ -444,7 +424,7 @@ class _ParameterParser(ExpressionParser):
         return tuple(names)
 
 
-_READERS: dict[str, Callable[[_ParameterParser, ParameterToken, Sequence[ParameterToken]], None]] = {
+_READERS: dict[str, Callable[[_ParameterParser, Lexeme, Sequence[Lexeme]], None]] = {
     "REPLICAT": _ParameterParser.group,
     "TARGETDB": _ParameterParser.target_database,
     "MAPEXCLUDE": _ParameterParser.exclude,
@@ -462,8 +442,10 @@ _READERS: dict[str, Callable[[_ParameterParser, ParameterToken, Sequence[Paramet
 }
 
 
-def _article(name: str) -> str:
-    return f"an {name}" if name == "Extract" else f"the {name}"
+def _content(path: str | Path) -> bytes:
+    """Return the content of a file, or the start of one that is too large."""
+    with open(path, "rb") as stream:
+        return stream.read(MAX_BYTES + 1)
 
 
 def _as_usual(known: TableEntry) -> tuple[str, ...]:
@@ -471,14 +453,14 @@ def _as_usual(known: TableEntry) -> tuple[str, ...]:
     return tuple(name for name in known.names if name == f"NO{known.names[0]}" and not known.default)
 
 
-def _glued(cursor: Cursor) -> list[ParameterToken]:
+def _glued(cursor: Cursor) -> list[Lexeme]:
     """Take the next text without blanks, such as a path."""
-    result: list[ParameterToken] = []
+    result: list[Lexeme] = []
     while (token := cursor.peek()) is not None and (not result or token.glued) and not token.is_symbol(";"):
         result.append(token)
         cursor.take()
     return result
 
 
-def _joined(tokens: Sequence[ParameterToken]) -> str:
+def _joined(tokens: Sequence[Lexeme]) -> str:
     return "".join(token.text for token in tokens).rstrip(",")

@@ -13,7 +13,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
-from ggfmt.dataclasses import dataclass
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic, Rewrite, Span, names_secret, suggestion
 from ggfmt.java.text import visible
 from ggfmt.lazy import lazy_regex
@@ -32,7 +32,7 @@ _BINARY = lazy_regex("[\0-\b\x0e-\x19\x1b-\x1f\x7f]")
 _HASHES = lazy_regex(r"[#!/;%*]+(?!\w)|//|rem\b", re.IGNORECASE)
 
 
-class TokenKind(Enum):
+class LexemeKind(Enum):
     WORD = 0
     TEXT = 1  # '…'
     QUOTED = 2  # "…"
@@ -49,10 +49,10 @@ class SourceLine(NamedTuple):
     source: str | None
 
 
-class ParameterToken(NamedTuple):
+class Lexeme(NamedTuple):
     """`first`: it begins a line that continues no other one. `glued`: no blank is before it."""
 
-    kind: TokenKind
+    kind: LexemeKind
     text: str
     line: SourceLine
     start: int
@@ -63,16 +63,16 @@ class ParameterToken(NamedTuple):
     @property
     def upper(self) -> str:
         """Return a word in upper case; empty for another token."""
-        return self.text.upper() if self.kind is TokenKind.WORD else ""
+        return self.text.upper() if self.kind is LexemeKind.WORD else ""
 
     def is_symbol(self, *symbols: str) -> bool:
-        return self.kind is TokenKind.SYMBOL and self.text in symbols
+        return self.kind is LexemeKind.SYMBOL and self.text in symbols
 
     @property
     def span(self) -> Span:
         return self.span_to(self)
 
-    def span_to(self, last: ParameterToken) -> Span:
+    def span_to(self, last: Lexeme) -> Span:
         """Return the place from this token to another one, in the line of this one."""
         end = last.end if last.line is self.line and last.end > self.start else self.end
         return Span(self.line.file, self.line.number, self.start + 1, max(1, end - self.start), self.line.source)
@@ -81,18 +81,18 @@ class ParameterToken(NamedTuple):
 class Cursor:
     """Tokens, one after the other, and the next one before it is taken."""
 
-    def __init__(self, tokens: Iterable[ParameterToken]) -> None:
+    def __init__(self, tokens: Iterable[Lexeme]) -> None:
         self._tokens = iter(tokens)
-        self._next: ParameterToken | None = None
+        self._next: Lexeme | None = None
         self._has_next = False
-        self.last: ParameterToken | None = None
+        self.last: Lexeme | None = None
 
-    def peek(self) -> ParameterToken | None:
+    def peek(self) -> Lexeme | None:
         if not self._has_next:
             self._next, self._has_next = next(self._tokens, None), True
         return self._next
 
-    def take(self) -> ParameterToken | None:
+    def take(self) -> Lexeme | None:
         token = self.peek()
         if token is not None:
             self.last, self._has_next = token, False
@@ -106,6 +106,10 @@ class Cursor:
         token = self.peek()
         return token is not None and token.upper in words
 
+    def skip_line(self) -> None:
+        while (token := self.peek()) is not None and not token.first:
+            self.take()
+
     def take_symbol(self, *symbols: str) -> bool:
         return self.at(*symbols) and self.take() is not None
 
@@ -116,7 +120,7 @@ class Cursor:
 @dataclass(frozen=True)
 class Macro:
     parameters: tuple[str, ...]
-    body: tuple[ParameterToken, ...]
+    body: tuple[Lexeme, ...]
 
 
 class MacroError(Exception):
@@ -134,11 +138,11 @@ def _pattern(macro_char: str) -> re.Pattern[str]:
 
 
 _KINDS = {
-    "macro": TokenKind.MACRO,
-    "text": TokenKind.TEXT,
-    "quoted": TokenKind.QUOTED,
-    "word": TokenKind.WORD,
-    "symbol": TokenKind.SYMBOL,
+    "macro": LexemeKind.MACRO,
+    "text": LexemeKind.TEXT,
+    "quoted": LexemeKind.QUOTED,
+    "word": LexemeKind.WORD,
+    "symbol": LexemeKind.SYMBOL,
 }
 
 
@@ -179,7 +183,7 @@ class Tokenizer:
             return None
         return text
 
-    def _lines(self, text: str, file: str) -> Iterator[ParameterToken]:
+    def _lines(self, text: str, file: str) -> Iterator[Lexeme]:
         continued = False
         for number, content in enumerate(_LINE_END.split(text.replace("\x1a", " ")), 1):
             shown = len(content) <= _MAX_SHOWN and not names_secret(content)
@@ -199,7 +203,7 @@ class Tokenizer:
             continued = tokens[-1].is_symbol("&")
             yield from tokens[:-1] if continued else tokens
 
-    def _tokens_of(self, line: SourceLine, first: bool) -> Iterator[ParameterToken]:
+    def _tokens_of(self, line: SourceLine, first: bool) -> Iterator[Lexeme]:
         """Yield the tokens of a line. `first`: it continues no other one."""
         glued = False
         for found in _pattern(self.macro_char).finditer(line.text):
@@ -211,7 +215,7 @@ class Tokenizer:
             if name == "variable":
                 yield from self._variable(line, text, *found.span(), first, glued)
             else:
-                yield ParameterToken(_KINDS[name], text, line, *found.span(), first, glued)
+                yield Lexeme(_KINDS[name], text, line, *found.span(), first, glued)
             glued, first = True, False
             self._count += 1
             if self._count > MAX_TOKENS:
@@ -220,20 +224,20 @@ class Tokenizer:
 
     def _variable(
         self, line: SourceLine, text: str, start: int, end: int, first: bool, glued: bool
-    ) -> Iterator[ParameterToken]:
+    ) -> Iterator[Lexeme]:
         """Yield the tokens of a variable's value. A name that is not set stays: `?` is a wildcard, too."""
         value = self.variables.get(text[1:], os.environ.get(text[1:]))
         if value is None:
-            yield ParameterToken(TokenKind.SYMBOL, "?", line, start, start + 1, first, glued)
-            yield ParameterToken(TokenKind.WORD, text[1:], line, start + 1, end, False, True)
+            yield Lexeme(LexemeKind.SYMBOL, "?", line, start, start + 1, first, glued)
+            yield Lexeme(LexemeKind.WORD, text[1:], line, start + 1, end, False, True)
             return
         for found in _pattern(self.macro_char).finditer(value):
             kind = _KINDS.get(found.lastgroup or "")
             if kind is not None:
-                yield ParameterToken(kind, found[found.lastgroup or 0], line, start, end, first, glued)
+                yield Lexeme(kind, found[found.lastgroup or 0], line, start, end, first, glued)
                 first, glued = False, True
 
-    def _set(self, tokens: list[ParameterToken]) -> None:
+    def _set(self, tokens: list[Lexeme]) -> None:
         """Apply a parameter that changes how the next lines are read."""
         name = tokens[0].upper
         if name == "MACROCHAR" and len(tokens) > 1:
@@ -245,24 +249,20 @@ class Tokenizer:
 
     # Macros
 
-    def _applied(self, cursor: Cursor) -> Iterator[ParameterToken]:
+    def _applied(self, cursor: Cursor) -> Iterator[Lexeme]:
         """Yield the tokens with calls of macros replaced; definitions are kept in `macros`."""
         while len(self.findings) < MAX_FINDINGS and (token := cursor.take()) is not None:
             if token.first and token.upper == "MACRO":
                 self._define(token, cursor)
-            elif token.kind is TokenKind.MACRO:
+            elif token.kind is LexemeKind.MACRO:
                 yield from self._call(token, cursor)
             elif token.first and token.text.startswith(self.macro_char):
                 self._report_mark(token)
-                self._skip_line(cursor)
+                cursor.skip_line()
             else:
                 yield token
 
-    def _skip_line(self, cursor: Cursor) -> None:
-        while (token := cursor.peek()) is not None and not token.first:
-            cursor.take()
-
-    def _report_mark(self, token: ParameterToken) -> None:
+    def _report_mark(self, token: Lexeme) -> None:
         """Report a text that was meant to be a comment."""
         marks = _HASHES.match(token.line.text, token.start)
         end = marks.end() if marks else token.end
@@ -270,22 +270,22 @@ class Tokenizer:
         mark = token.line.text[token.start : min(end, token.start + 10)]
         self.report(f"`{visible(mark)}` does not begin a comment", span, "begin comments with `--`", fix="--")
 
-    def _define(self, start: ParameterToken, cursor: Cursor) -> None:
+    def _define(self, start: Lexeme, cursor: Cursor) -> None:
         name = cursor.take()
-        if name is None or name.kind is not TokenKind.MACRO:
+        if name is None or name.kind is not LexemeKind.MACRO:
             help = f"write `MACRO {self.macro_char}name`"
             return self.report("MACRO has no name", (name or start).span, help)
         parameters = []
         if cursor.take_word("PARAMS", "PARAM"):
             cursor.take_symbol("(")
-            while (token := cursor.peek()) is not None and token.kind is TokenKind.MACRO:
+            while (token := cursor.peek()) is not None and token.kind is LexemeKind.MACRO:
                 parameters.append(token.text.upper())
                 cursor.take()
                 cursor.take_symbol(",")
             cursor.take_symbol(")")
         if not cursor.take_word("BEGIN"):
             return self.report(f"`{name.text}` has no BEGIN", name.span, "write BEGIN before the macro's text")
-        body: list[ParameterToken] = []
+        body: list[Lexeme] = []
         while (token := cursor.take()) is not None:
             if token.upper == "END" and cursor.take_symbol(";"):
                 self.macros[name.text.upper()] = Macro(tuple(parameters), tuple(body))
@@ -293,29 +293,22 @@ class Tokenizer:
             body.append(token)
         return self.report(f"`{name.text}` does not end", name.span, "write `END;` after the macro's text")
 
-    def _call(self, token: ParameterToken, cursor: Cursor) -> Iterator[ParameterToken]:
+    def _call(self, token: Lexeme, cursor: Cursor) -> Iterator[Lexeme]:
         macro = self.macros.get(token.text.upper())
-        if macro is None and not cursor.at("("):
-            if token.first:
-                rewrite = Rewrite(token.line.number, (token.line.text,), (f"-- {token.line.text.lstrip('# ')}",))
-                message, help = f"`{token.text}` is not a macro", "begin comments with `--`"
-                near = suggestion(token.text.upper(), self.macros)
-                self.findings.append(Diagnostic("GG151", message, token.span, near or help, rewrite=rewrite))
-                self._skip_line(cursor)
-                return
-            self.report(f"`{token.text}` is not a macro", token.span, "put a name that begins so in double quotes")
-            return
-        arguments: list[list[ParameterToken]] | None = []
-        if cursor.at("("):
-            arguments = self._arguments(cursor)
-        elif macro is not None:
-            last = token.line.text[token.start : token.end]
-            help = f"write `{token.text} ()`"
-            fix = f"{last} ()" if not macro.parameters else None
-            self.report(f"`{token.text}` is called without parentheses", token.span, help, fix)
+        called = cursor.at("(")
+        arguments = self._arguments(cursor) if called else []
         if macro is None:
-            self.report(f"`{token.text}` is not a macro", token.span, suggestion(token.text.upper(), self.macros))
+            help = "begin comments with `--`" if token.first else "put a name that begins so in double quotes"
+            rewrite = Rewrite(token.line.number, (token.line.text,), (f"-- {token.line.text.lstrip('# ')}",))
+            is_comment, near = token.first and not called, suggestion(token.text.upper(), self.macros)
+            finding = Diagnostic("GG151", f"`{token.text}` is not a macro", token.span, near or help)
+            self.findings.append(replace(finding, rewrite=rewrite) if is_comment else finding)
+            if is_comment:
+                cursor.skip_line()
             return
+        if not called:
+            fix = None if macro.parameters else f"{token.text} ()"
+            self.report(f"`{token.text}` is called without parentheses", token.span, f"write `{token.text} ()`", fix)
         if arguments is None:
             self.report(f"`{token.text} (` is not closed", token.span, "add `)`")
             return
@@ -326,10 +319,10 @@ class Tokenizer:
             return
         yield from result
 
-    def _arguments(self, cursor: Cursor) -> list[list[ParameterToken]] | None:
+    def _arguments(self, cursor: Cursor) -> list[list[Lexeme]] | None:
         """Take `(…)`, and return the tokens of each argument; None if it is not closed."""
         cursor.take()
-        arguments: list[list[ParameterToken]] = [[]]
+        arguments: list[list[Lexeme]] = [[]]
         depth = 1
         while (token := cursor.take()) is not None:
             depth += token.is_symbol("(") - token.is_symbol(")")
@@ -342,8 +335,8 @@ class Tokenizer:
         return None
 
     def _expand(
-        self, call: ParameterToken, macro: Macro, arguments: list[list[ParameterToken]], active: tuple[str, ...]
-    ) -> list[ParameterToken]:
+        self, call: Lexeme, macro: Macro, arguments: list[list[Lexeme]], active: tuple[str, ...]
+    ) -> list[Lexeme]:
         """Return the text of a macro for these arguments. `active`: the macros in whose texts the call is."""
         name = call.text.upper()
         if name in active:
@@ -357,9 +350,9 @@ class Tokenizer:
             parameter: self._expand_all(argument, (*active, ""))
             for parameter, argument in zip(macro.parameters, arguments, strict=True)
         }
-        text: list[ParameterToken] = []
+        text: list[Lexeme] = []
         for token in macro.body:
-            value = values.get(token.text.upper()) if token.kind is TokenKind.MACRO else None
+            value = values.get(token.text.upper()) if token.kind is LexemeKind.MACRO else None
             text += [token] if value is None else [part._replace(first=False) for part in value]
         result = self._expand_all(text, (*active, name))
         self._count += len(result) + 10  # a call without a text is work, too
@@ -369,10 +362,10 @@ class Tokenizer:
             result[0] = result[0]._replace(first=call.first, glued=call.glued)
         return result
 
-    def _expand_all(self, tokens: Iterable[ParameterToken], active: tuple[str, ...]) -> list[ParameterToken]:
-        cursor, result = Cursor(tokens), list[ParameterToken]()
+    def _expand_all(self, tokens: Iterable[Lexeme], active: tuple[str, ...]) -> list[Lexeme]:
+        cursor, result = Cursor(tokens), list[Lexeme]()
         while (token := cursor.take()) is not None:
-            if token.kind is not TokenKind.MACRO:
+            if token.kind is not LexemeKind.MACRO:
                 result.append(token)
                 continue
             macro = self.macros.get(token.text.upper())
@@ -385,6 +378,6 @@ class Tokenizer:
         return result
 
 
-def begins_parameter(token: ParameterToken) -> bool:
+def begins_parameter(token: Lexeme) -> bool:
     """Return whether a line that begins with this token is one of a parameter, and not of an option of MAP."""
     return token.first and token.upper in entries(Section.PARAMETER) and token.upper not in entries(Section.OPTION)
