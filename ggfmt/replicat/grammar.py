@@ -25,7 +25,7 @@ from ggfmt.replicat.tokens import Cursor, Lexeme, LexemeKind
 
 _LEVELS = (("OR",), ("AND",), ("=", "<>", "<", "<=", ">", ">="), ("+", "-"), ("*", "/", "\\"))
 _MAX_DEPTH = 60  # parentheses
-_MAX_OPERATORS = 100  # without parentheses between them; each makes the tree deeper
+_MAX_OPERATORS = 150  # each makes the tree deeper
 _STATES = ("NULL", "PRESENT", "ABSENT")
 
 # The words of functions that are not columns.
@@ -46,6 +46,8 @@ class ParameterError(Exception):
 
 
 class ExpressionParser:
+    _operators = 0  # of the expression so far
+
     def report_function(self, token: Lexeme, known: TableEntry | None) -> None:
         """Report a function that is unknown, or that cannot be applied."""
 
@@ -98,15 +100,16 @@ class ExpressionParser:
     def expression(self, cursor: Cursor, level: int = 0, depth: int = 0, words: tuple[str, ...] = ()) -> Expression:
         if level == len(_LEVELS):
             return self._operand(cursor, depth, words)
+        if not level and not depth:
+            self._operators = 0
         left = self.expression(cursor, level + 1, depth, words)
-        count = 0
         while (token := cursor.peek()) is not None and (token.upper or token.text) in _LEVELS[level]:
             if token.kind not in (LexemeKind.SYMBOL, LexemeKind.WORD):
                 break
             cursor.take()
-            count += 1
-            if count > _MAX_OPERATORS:
-                message = f"an expression has more than {_MAX_OPERATORS} operators in a row"
+            self._operators += 1
+            if self._operators > _MAX_OPERATORS:
+                message = f"an expression has more than {_MAX_OPERATORS} operators"
                 raise ParameterError("GG151", message, token.span, "divide the expression")
             right = self.expression(cursor, level + 1, depth, words)
             left = Operation(token.upper or token.text, left, right, token.span)

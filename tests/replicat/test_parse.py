@@ -251,8 +251,9 @@ def test_a_file_that_is_cut_or_spoiled_ends_in_findings(text: str) -> None:
     ("text", "words"),
     [
         ("MAP A.B, TARGET A.B, COLMAP (X = " + "(" * 5000 + ");", "60 parentheses"),
-        ("MAP A.B, TARGET A.B, COLMAP (X = " + "A + " * 5000 + "A);", "100 operators"),
+        ("MAP A.B, TARGET A.B, COLMAP (X = " + "A + " * 5000 + "A);", "150 operators"),
         ("MAP A.B, TARGET A.B, COLMAP (X = " + "- " * 5000 + "A);", "60 parentheses"),
+        (f"MAP A.B, TARGET A.B, COLMAP (X = {'(' * 50}A{(' + A' * 50 + ')') * 50});", "150 operators"),
         ("x " * (MAX_TOKENS + 1), f"{MAX_TOKENS:,} words"),
         ("x" * (MAX_BYTES + 1), f"{MAX_BYTES:,} bytes"),
         ("MAP " + "A." * 5000 + "B, TARGET A.B;", "three parts"),
