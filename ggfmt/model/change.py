@@ -40,7 +40,9 @@ def without_empty(texts: pa.StringArray) -> pa.StringArray:
 
 
 def _taken(part: Any, indices: pa.Array[Any]) -> Any:
-    return None if part is None else part.take(indices)
+    if part is None:
+        return None
+    return part.filter(indices) if isinstance(indices, pa.BooleanArray) else part.take(indices)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +63,7 @@ class ImageColumn:
 
     def take(self, indices: pa.Array[Any]) -> ImageColumn:
         present, json, unavailable = (_taken(mask, indices) for mask in (self.present, self.json, self.unavailable))
-        return ImageColumn(self.values.take(indices), present, json=json, unavailable=unavailable)
+        return ImageColumn(_taken(self.values, indices), present, json=json, unavailable=unavailable)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +124,8 @@ class ChangeBatch:
         return len(self.op)
 
     def take(self, indices: pa.Array[Any]) -> ChangeBatch:
-        """Return the operations at `indices` (int64), in which operations may repeat or be omitted."""
+        """Return the operations at `indices` (int64), in which operations may repeat or be omitted; or those where a
+        mask is true."""
         before, after = self.before.take(indices), self.after.take(indices)
         if self.before.columns is self.after.columns:  # both images share the columns
             after = Image(before.columns, after.exists)

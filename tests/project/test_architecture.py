@@ -108,6 +108,7 @@ LIBRARIES: dict[str, set[str]] = {
         "reading",
         "sinks",
         "frames",
+        "replicat",
     }
     | {"spark.attached", "comparison", "database", "rowfiles", "rows"},
 }
