@@ -307,7 +307,8 @@ class Reader(ABC):
 
     @abstractmethod
     def locate(self, ordinal: int) -> tuple[Chunk, int, int]:
-        """Return the chunk of a record that was not flushed yet, and the start and end of the record in its data."""
+        """Return the chunk of a record, and the start and end of the record in its data, until the next chunk is read
+        after the events of the record."""
 
     def place(self, ordinal: int) -> tuple[int, int]:
         """Return the input and the offset of a record that was not flushed yet, if its chunk has `origins`."""

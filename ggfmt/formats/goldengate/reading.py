@@ -56,11 +56,12 @@ def defined_table(
     table = catalog.get(name)
     if table is not None:
         return table
-    word = name if len(name) <= 80 and name.isprintable() else "..."
+    is_shown = len(name) <= 80 and name.isprintable()
+    word, place = (name, Span(table=name)) if is_shown else ("...", None)
     help = f"add its {definition} to `--definitions`; {what_lacks} not contain it"
     if (near := catalog.near(name)) is not None:
         help = f"if this is the table `{visible(near)}` of `--definitions`, write its whole name there"
-    return Diagnostic("GG205", f"the table `{word}` has no definition", help=help)
+    return Diagnostic("GG205", f"the table `{word}` has no definition", place, help)
 
 
 # Columns

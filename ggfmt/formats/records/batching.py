@@ -102,6 +102,8 @@ class BatchingReader(Reader, Generic[Table]):
         """Return start and end of each record in the data of a chunk, in bytes."""
 
     def read(self, chunk: Chunk) -> Iterator[Event]:
+        if not self.holds:  # until now, callers may have located records
+            self._forget()
         self._chunks.append(_BufferedChunk(self.ordinal, chunk))
         self._held_bytes += len(chunk.data)
         self.wrapped |= chunk.wrapped is not None
@@ -111,12 +113,9 @@ class BatchingReader(Reader, Generic[Table]):
         else:
             yield from self.decode_chunk(chunk)
         yield from self.drain(self._held_bytes >= HELD_BYTES)
-        if not self.holds:
-            self._forget()
 
     def flush(self) -> Iterator[Event]:
         yield from self.drain(True)
-        self._forget()
 
     def with_transactions(self, batch: ChangeBatch) -> ChangeBatch:
         """Return a batch with the ids of transactions that are tokens, and without tokens that no one requested."""
