@@ -32,6 +32,7 @@ from ggfmt.model.change import OP_TYPES
 MANIFEST = f"{METADATA_DIRECTORY}/manifest.json"
 RUNS = f"{METADATA_DIRECTORY}/runs"
 CONSOLIDATION_MEMBER = "consolidated"  # the member of a manifest that describes a consolidation
+MAPPED_MEMBER = "mapped_operations"  # of manifests and reports: what became of operations by MAPs
 SET_ASIDE_MEMBER = "set_aside"  # of a manifest: the tables that cannot go on; of a file: the number of its operations
 LAKE_MEMBER = "lake"  # the member of a manifest with tables of a lakehouse: the stream, and its last round
 
@@ -409,6 +410,7 @@ class Totals(Struct, frozen=True):
     other_records: dict[str, Count] = field(default_factory=dict)
     unknown_members: dict[str, Count] = field(default_factory=dict)
     skipped_records: dict[str, Count] = field(default_factory=dict)
+    mapped_operations: dict[str, dict[str, dict[str, Count]]] = field(default_factory=dict)
     input_bytes: Count = 0
     spark_application: str | None = None
     seconds: Seconds = 0

@@ -14,7 +14,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
@@ -31,9 +31,12 @@ from ggfmt.frames.shapes import IMAGES, MISSING, TEXTS, ddl_type
 from ggfmt.java.text import visible
 from ggfmt.model.change import ChangeBatch, no_tokens
 from ggfmt.model.table import TableDef
-from ggfmt.reading.recognition import explained, reader_of
+from ggfmt.reading.recognition import explained
 from ggfmt.reading.splits import Range, ReadJob, Split, SplitReader
 from ggfmt.reading.tasks import RecordCounts, log_account, take_counts
+
+if TYPE_CHECKING:
+    from ggfmt.replicat.account import Fate
 
 FILE_BITS = 40  # bits of `seq` for the place in a file
 _GROWTH = 4  # of batches, whose columns are many: each call of Arrow costs as much as the work for a thousand values
@@ -98,7 +101,7 @@ def record_batches(
                 yield _record_batch(frames.locate(batch, rows), wanted)
         else:
             account.skipped[batch.table.full_name] += len(batch)
-    take_counts(account, frames.reader, Counter())
+    take_counts(account, frames.reader)
     if counts is None:
         log_account(account)
 
@@ -113,6 +116,7 @@ def located_batches(
     on_warning: Callable[[Diagnostic], None] = lambda warning: None,
     unknown: Counter[str] | None = None,
     sources: dict[str, dict[str, str]] | None = None,
+    mapped: Counter[Fate] | None = None,
 ) -> Iterator[LocatedBatch]:
     """Yield the operations of several tables, those of each table in order of their records, with their places.
 
@@ -122,12 +126,13 @@ def located_batches(
     on_warning  takes warnings about statements on tables. Statements that drop or create tables are truncates of them.
     unknown    takes the number of operations of other tables, truncates aside, by table
     sources    takes by table the names of its sources, with the member that has them
+    mapped     takes what became of operations by the MAPs of a Replicat
 
     Raises: Abend as `record_batches`; DiscoveryRequiredError or FrameBoundaryError if the split has to be read
     in another way.
     """
     projection = Projection(transactions=True, statements=True, batch_growth=_GROWTH)
-    frames = _Frames(job, split, projection, skipped, on_reject, tables, on_warning)
+    frames = _Frames(job, split, projection, skipped, on_reject, tables, on_warning, mapped)
     for batch in frames.batches():
         if not len(batch):
             continue
@@ -150,10 +155,10 @@ class _Frames:
     on_reject: Callable[[reading.Reject], None] | None = None
     tables: Collection[str] = ()
     on_warning: Callable[[Diagnostic], None] = lambda warning: None
+    mapped: Counter[Fate] | None = None
 
     def __post_init__(self) -> None:
-        make = reader_of(self.job.input_format, self.job.source)
-        self.reader: reading.Reader = make(self.job.catalog_at(self.split), self.projection, self.job.source)
+        self.reader = self.job.reader(self.job.catalog_at(self.split), self.projection)
         self._parts: list[_OpenRange] = []
 
     def batches(self) -> Iterator[ChangeBatch]:
@@ -211,7 +216,7 @@ class _Frames:
         return {table.lower(): table for table in self.tables}
 
     def _events(self) -> Iterator[reading.Event]:
-        source = SplitReader(self.reader, self.split, self.job.selection, self._start, self.skipped)
+        source = SplitReader(self.reader, self.split, self.job.selection, self._start, self.skipped, self.mapped)
         try:
             for events in source:
                 yield from events

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Literal
+from typing import Literal, Protocol
 
 from ggfmt.dataclasses import dataclass, field
 from ggfmt.model.table import join_name, name_parts
@@ -39,6 +39,25 @@ def is_named(name: str, table: str) -> bool:
     return name in short_names(table)
 
 
+class TableMaps(Protocol):
+    """The MAPs of a Replicat's parameter file; `joins`: two tables may have one target. `shown` is for a record."""
+
+    @property
+    def shown(self) -> str: ...
+
+    @property
+    def joins(self) -> bool: ...
+
+    def join(self, tables: Collection[str]) -> bool:
+        """Return whether some of these tables have one target."""
+
+    @property
+    def needs_tokens(self) -> bool: ...
+
+    def names(self, table: str) -> bool:
+        """Return whether operations of a table may reach the handler."""
+
+
 @dataclass(frozen=True)
 class TableSelection:
     """Select tables by name; without patterns, all of them.
@@ -48,6 +67,7 @@ class TableSelection:
     columns  the columns to read, by table, as `Mask.table` has it; all columns of other tables
     masks    at most one for each column
     key      the secret of all hashes
+    maps     give tables other names, columns and kinds of operations, after all else, and select tables too
 
     `*` stands for any characters of a part of a name, `?` for one. A pattern of two parts, such as `GG.*`, matches the
     last two parts of a name. Upper and lower case are the same.
@@ -58,9 +78,15 @@ class TableSelection:
     columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
     masks: tuple[Mask, ...] = ()
     key: bytes = field(default=b"", repr=False)
+    maps: TableMaps | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.tables or self.exclude or self.hides)
+        return bool(self.tables or self.exclude or self.changes)
+
+    @property
+    def changes(self) -> bool:
+        """Whether sinks see something else than the reader yields."""
+        return self.hides or self.maps is not None
 
     @property
     def hides(self) -> bool:
@@ -70,7 +96,8 @@ class TableSelection:
     @property
     def options(self) -> dict[str, list[str]]:
         """The selection by option, for a record that has no secret."""
-        return _sets({"--table": self.tables, "--exclude": self.exclude}) | self.hidden
+        maps = [] if self.maps is None else [self.maps.shown]
+        return _sets({"--table": self.tables, "--exclude": self.exclude, "--replicat": maps}) | self.hidden
 
     @property
     def hidden(self) -> dict[str, list[str]]:
@@ -83,6 +110,14 @@ class TableSelection:
 
     def selects(self, *names: str) -> bool:
         """Return whether a table is selected, by its full name; a table may have several names."""
+        return self.has_patterns_for(*names) and (self.maps is None or self.maps.names(names[0]))
+
+    def selects_result(self, name: str) -> bool:
+        """Return whether a table of a result may be one of those selected. After MAPs it has another name."""
+        return self.maps is not None or self.selects(name)
+
+    def has_patterns_for(self, *names: str) -> bool:
+        """Return whether a table is selected but for MAPs."""
         known = self._known.get(names)
         if known is None:
             known = self._known[names] = not _any_matches(self.exclude, names) and (

@@ -17,7 +17,7 @@ from typing import Protocol, TypeVar
 
 from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.codes import BAD_RECORDS
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError, suggestion
+from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, UsageError, suggestion
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES, Layout, Unroutable
 from ggfmt.java.text import visible
@@ -32,7 +32,7 @@ from ggfmt.reading.progress import DISCOVERY, READING, ROUTING, ProgressTracker,
 from ggfmt.reading.recognition import PlannedInput, detect_format, layout_of, reader_of, with_defaults
 from ggfmt.reading.routing import has_many_tables, route
 from ggfmt.reading.runner import InProcess, Runner
-from ggfmt.reading.splits import Cut, ReadJob, Split, Splits, Window
+from ggfmt.reading.splits import Cut, ReadJob, Split, Splits, Window, view_of
 from ggfmt.reading.standard_input import NO_TOPIC_SETTINGS, SpooledInputs, TopicSettings
 
 log = logging.getLogger("ggfmt")
@@ -164,14 +164,13 @@ class Scan:
         """Return a job with the definitions that the first records show; None if these are not enough."""
         return discover_from_head(job, self.inputs)
 
-    def _check_masks(self, job: ReadJob) -> None:
-        if not job.selection.hides:
+    def _check_view(self, job: ReadJob) -> None:
+        view = view_of(job.selection)
+        if view is None:
             return
-        from ggfmt.reading.masks import check_masks
-
         try:
-            check_masks(job.selection, job.definitions, self.request.keys, self.may_lack)
-        except UsageError:
+            view.check(job.definitions, self.request.keys, self.may_lack)
+        except (UsageError, ConfigurationError):
             if job.settled:
                 raise
             raise DefinitionsNeeded from None  # the rest of the data may have what is named
@@ -198,6 +197,8 @@ class Scan:
         """
         tracker, watch = tracker or ProgressTracker(None), watch or Stopwatch()
         cut = self.splits(runner.parallelism) if cut is None else cut
+        if job.selection.maps is not None and job.selection.maps.joins:
+            scratch = None  # tasks would read tables with one target apart
         job = find_keys(job, cut, runner, tracker)
         try:
             divides = scratch is not None and has_many_tables(job, self.inputs, cut)
@@ -249,7 +250,7 @@ class Scan:
             watch.lap(DISCOVERY)
         while True:
             try:
-                self._check_masks(job)
+                self._check_view(job)
                 task = sink.task(job)
             except DefinitionsNeeded:
                 job = discover(job, cut, runner, tracker)

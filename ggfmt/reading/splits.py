@@ -8,20 +8,24 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import pyarrow as pa
 
 from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Abend, Span
-from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Reader, Reject, SchemaChange, SplitBoundaryError
 from ggfmt.java.text import visible
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.selection import ALL_TABLES, TableSelection
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.reading.files import defect, open_unchanged, read_error
-from ggfmt.reading.recognition import PlannedInput
+from ggfmt.reading.recognition import PlannedInput, reader_of
+
+if TYPE_CHECKING:
+    from ggfmt.reading.view import View
+    from ggfmt.replicat.account import Fate
 
 SPLIT_BYTES = 256 << 20
 MIN_SPLIT_BYTES = 8 << 20
@@ -29,6 +33,9 @@ FIRST_WINDOW_BYTES = 64 << 10
 WINDOW_GROWTH = 4
 
 log = logging.getLogger("ggfmt")
+
+
+J = TypeVar("J", bound="ReadJob")
 
 
 @dataclass(frozen=True)
@@ -52,18 +59,28 @@ class ReadJob:
         return [*self.catalog.tables(), *(event.table for event in self.events)]
 
     @property
-    def shown(self) -> ReadJob:
+    def shown(self: J) -> J:
         """The job with the definitions of what is shown; tasks read by those of the data."""
-        if not self.selection.hides:
+        view = view_of(self.selection)
+        if view is None:
             return self
-        from ggfmt.reading.masks import masked_table
 
-        def masked(tables: Mapping[str, TableDef]) -> dict[str, TableDef]:
-            return {name: masked_table(table, self.selection) for name, table in tables.items()}
+        def shown(tables: Mapping[str, TableDef]) -> dict[str, TableDef]:
+            return {own.full_name: own for table in tables.values() for own in view.tables(table)}
 
-        catalog = replace(self.catalog, trusted=masked(self.catalog.trusted), current=masked(self.catalog.current))
-        events = (replace(event, table=masked_table(event.table, self.selection)) for event in self.events)
-        return replace(self, catalog=catalog, events=tuple(events))
+        catalog = replace(self.catalog, trusted=shown(self.catalog.trusted), current=shown(self.catalog.current))
+        events = (replace(event, table=own) for event in self.events for own in view.tables(event.table))
+        selection = self.selection if self.selection.maps is None else ALL_TABLES  # its patterns are for other names
+        return replace(self, catalog=catalog, events=tuple(dict.fromkeys(events)), selection=selection)
+
+    def reader(self, catalog: Catalog, projection: Projection) -> Reader:
+        """Return a reader of some splits. `catalog`: the definitions where they start."""
+        maps = self.selection.maps
+        if maps is not None:
+            names = (table.full_name for table in self.definitions if self.selection.selects(table.full_name))
+            in_order = projection.in_order or (maps.joins and maps.join({*names}))
+            projection = replace(projection, in_order=in_order, tokens=projection.tokens or maps.needs_tokens)
+        return reader_of(self.input_format, self.source)(catalog, projection, self.source)
 
     def catalog_at(self, split: Split) -> Catalog:
         return self.catalog.with_tables(event.table for event in self.events[: self.epoch_at(split)])
@@ -272,6 +289,7 @@ class SplitReader:
     start    is called with each range that has records, and its first chunk
     input    the present one
     skipped  number of records of other tables, by table
+    account  what became of operations by the MAPs of a Replicat
     """
 
     def __init__(
@@ -281,10 +299,13 @@ class SplitReader:
         selection: TableSelection = ALL_TABLES,
         start: Callable[[Range, Chunk], None] = lambda part, chunk: None,
         skipped: Counter[str] | None = None,
+        account: Counter[Fate] | None = None,
     ) -> None:
         self._reader, self._split, self._selection, self._start = reader, split, selection, start
         self.input: PlannedInput | None = None
         self.skipped: Counter[str] = Counter() if skipped is None else skipped
+        self.account: Counter[Fate] = Counter() if account is None else account
+        self._view = view_of(selection, self.account)
 
     def __iter__(self) -> Iterator[Iterator[Event]]:
         """Yield the events of each chunk, and those at the end. Raises: Abend GG310, or GG512 for an exception that no
@@ -302,11 +323,7 @@ class SplitReader:
     def _selected(self, events: Iterator[Event]) -> Iterator[Event]:
         if self._selection:
             events = (event for event in events if self._selects(event))
-        if not self._selection.hides:
-            return events
-        from ggfmt.reading.masks import masked_events
-
-        return masked_events(events, self._selection, self._reader.catalog)
+        return events if self._view is None else self._view.events(events, self._reader.catalog)
 
     def _selects(self, event: Event) -> bool:
         """Return whether the table of an event is selected. A record whose table is unknown, and a statement, is."""
@@ -318,8 +335,20 @@ class SplitReader:
             return True
         if name is None or self._selection.selects(name):
             return True
-        self.skipped[name] += records
+        if self._view is None or not self._selection.has_patterns_for(name):
+            self.skipped[name] += records
+        elif records:
+            self._view.leave_out(name, records)
         return False
+
+
+def view_of(selection: TableSelection, account: Counter[Fate] | None = None) -> View | None:
+    """Return what changes operations between a reader and a sink; None if nothing does."""
+    if not selection.changes:
+        return None
+    from ggfmt.reading.view import View  # most runs do without
+
+    return View(selection, account)
 
 
 def guarded(events: Iterator[Event], place: Span) -> Iterator[Event]:

@@ -10,7 +10,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ggfmt import kernels
 from ggfmt.commit.names import FileLocation, counted
@@ -22,7 +22,10 @@ from ggfmt.formats.api.reading import Reader, Remark
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.options.templates import TemplateValue
-from ggfmt.reading.splits import ReadJob
+from ggfmt.reading.splits import ReadJob, SplitReader
+
+if TYPE_CHECKING:
+    from ggfmt.replicat.account import Account, Fate
 
 _KERNELS = kernels.state if kernels.lack is None else f"{kernels.state}; {kernels.lack.help}"
 SCATTERED_TABLES, SCATTERED_OPERATIONS = 64, 250  # in a split: so many tables, and on average fewer operations of each
@@ -40,6 +43,7 @@ class RecordCounts:
     members: Counter[str] = field(default_factory=Counter)
     remarks: Counter[Remark] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
+    mapped: Counter[Fate] = field(default_factory=Counter)
 
 
 @dataclass
@@ -64,6 +68,11 @@ class TaskOutcome(RecordCounts):
     def names(self) -> Collection[str]:
         """The tables whose operations it read."""
         return {table for table, _ in self.operations}
+
+    @property
+    def source_names(self) -> Collection[str]:
+        """The tables whose records it met, as the source names them."""
+        return {*({fate.table for fate in self.mapped} or self.names), *self.skipped}
 
     @property
     def count(self) -> int:
@@ -149,18 +158,29 @@ log = logging.getLogger("ggfmt")
 MAX_LINES = 20  # of a kind, in a log that is not at level `debug`
 
 
-def take_counts(counts: RecordCounts, reader: Reader, skipped: Counter[str]) -> None:
-    """Add what a reader has counted, and the records of tables that are not selected."""
+def take_counts(counts: RecordCounts, reader: Reader, source: SplitReader | None = None) -> None:
+    """Add what a reader has counted, with the records that did not reach the sink."""
     counts.others += reader.others
     counts.members += reader.members
     counts.remarks += reader.remarks
-    counts.skipped += skipped
+    if source is not None:
+        counts.skipped += source.skipped
+        counts.mapped += source.account
+
+
+def account(mapped: Counter[Fate]) -> Account:
+    """Return the account of what MAPs did."""
+    from ggfmt.replicat.account import Account  # most runs do without
+
+    return Account(mapped)
 
 
 def sections(counts: RecordCounts) -> list[tuple[list[str], str]]:
     """Return lines on what is in no operation, by kind, each with the line that stands for all of its kind."""
     others, skipped, members = (sorted(each.items()) for each in (counts.others, counts.skipped, counts.members))
+    mapped = account(counts.mapped).lines if counts.mapped else []
     return [
+        (mapped, f"left out or copied by MAPs: see {counted(len(mapped), 'line')} of the manifest"),
         (
             [f"not operations: {counted(count, f'{name} record')}" for name, count in others],
             f"not operations: {counted(counts.others.total(), 'record')}",

@@ -86,7 +86,7 @@ _MAX_ITEMS = 20  # items of a list
 
 def dry_run_text(planned: DryRun, whole: bool = False) -> str:
     most = None if whole else _MAX_ITEMS
-    lines = [*_inputs(planned, most), *_tables(planned)]
+    lines = [*_inputs(planned, most), *_tables(planned), *_first(planned.routes, most)]
     replaced = {output.root: names for output, names in planned.sink.replaced.items()}
     for target in planned.sink.targets:
         own = [name for name in replaced[target.root] if name.startswith(f"{target.handler}/")]

@@ -11,13 +11,14 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.commit.names import counted, folded, stamp
-from ggfmt.commit.records import CONSOLIDATION_MEMBER, LAYOUT, SET_ASIDE_MEMBER, is_of_rows
+from ggfmt.commit.records import CONSOLIDATION_MEMBER, LAYOUT, MAPPED_MEMBER, SET_ASIDE_MEMBER, is_of_rows
 from ggfmt.dataclasses import asdict, astuple, dataclass, field
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, without_credentials
 from ggfmt.engine import Run
 from ggfmt.frames.shapes import ddl_type
 from ggfmt.location import Location
 from ggfmt.model.change import PASSING
+from ggfmt.reading.tasks import account
 from ggfmt.rowfiles.writers import WrittenFile
 from ggfmt.rows.base import HIDDEN_MEMBER, BaseFile
 from ggfmt.rows.kept import KeptOperations, load_free_keys, load_kept
@@ -146,6 +147,7 @@ def build_manifest(
         "rejects": dict(sorted(staged.rejected.items())),
         "other_records": dict(sorted(staged.others.items())),
         "skipped_records": dict(sorted(staged.skipped.items())),
+        **({MAPPED_MEMBER: account(staged.mapped).document} if staged.mapped else {}),
         "tables": {result.table.name: _table(result) for result in results if result.aside is None},
         SET_ASIDE_MEMBER: {
             result.table.name: _set_aside(result, result.aside) for result in results if result.aside is not None
@@ -228,6 +230,8 @@ def summary_lines(document: dict[str, Any], whole: bool = False) -> Iterator[str
     if document["skipped_records"]:
         tables, records = len(document["skipped_records"]), sum(document["skipped_records"].values())
         yield f"not selected: {counted(tables, 'table')}, {counted(records, 'record')}"
+    if MAPPED_MEMBER in document:
+        yield from account(Counter()).of_document(document[MAPPED_MEMBER]).lines
     if document["rejects"]:
         records = counted(sum(document["rejects"].values()), "record")
         yield f"set aside in `_rejects`: {records}; the rows may lack their changes"

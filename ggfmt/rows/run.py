@@ -177,7 +177,7 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
     def collect(self, run: Run, job: ReadJob, outcomes: list[StagedSplit]) -> None:
         self.staged = staged = self._tasks.staged(job, outcomes, run.files)
         outcomes.clear()  # operations in memory are free as soon as a task has read them
-        run.check_selection({*staged.staged, *staged.skipped})
+        run.check_selection(staged.names)
         self._warn_of_names()
         self._take_up()
         self.target.staged = staged
@@ -244,7 +244,7 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
     def _results(self, runner: Runner) -> list[TableResult]:
         staged = self.staged
         bases = {} if self._base is None else tables_by_name(self._base, staged.tables)
-        bases = {name: base for name, base in bases.items() if self.settings.selection.selects(name)}
+        bases = {name: base for name, base in bases.items() if self.settings.selection.selects_result(name)}
         names = sorted(staged.staged) if self.target.previous is not None else sorted({*staged.staged, *bases})
         self._check_names(names, bases)
         prepared = self.target.prepare(names, bases)

@@ -12,7 +12,7 @@ import logging
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from threading import Lock
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
@@ -42,6 +42,9 @@ from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.results import unfit_help
 from ggfmt.rows.table_stats import TableStats
 from ggfmt.rows.tables import RowTable, Types, of_base, tables_of, with_base_columns, with_base_numbers
+
+if TYPE_CHECKING:
+    from ggfmt.replicat.account import Fate
 
 MAX_MEMORY_BYTES = 256 << 20  # of staged operations in this process
 MAX_BUFFERED_BYTES = 48 << 20  # of a task, before it writes
@@ -131,6 +134,12 @@ class StagedInput:
     undefined: Sequence[str] = ()  # tables without a known column
     # number of their operations, truncates aside, by table
     unknown: Counter[str] = field(default_factory=Counter)
+    mapped: Counter[Fate] = field(default_factory=Counter)  # what became of operations by the MAPs of a Replicat
+
+    @property
+    def names(self) -> set[str]:
+        """The tables that are in the data, as the source names them."""
+        return {*({fate.table for fate in self.mapped} or self.staged), *self.skipped}
 
     def prepend(self, name: str, batch: pa.RecordBatch) -> None:
         """Put operations of an earlier run, in order and with truncates, before those of the input."""
@@ -180,17 +189,18 @@ class RowSink:
         keys = {name: base.key for name, base in self.bases.items()}
         types = {f"{name}.{column}": type for name, base in self.bases.items() for column, type in base.types.items()}
         try:
-            tables = tables_of(job.shown, self.keys, self.types, keys, self.to, self.on_unfit, types)
+            shown = job.shown
+            tables = tables_of(shown, self.keys, self.types, keys, self.to, self.on_unfit, types)
         except UsageError:
             if job.settled:
                 raise
             raise DefinitionsNeeded from None  # the rest of the data may have what is named
         # The input may have only truncates of a table, or a statement that drops it.
-        in_data = [table.full_name for table in job.catalog.tables()]
+        in_data = [table.full_name for table in shown.catalog.tables()]
         directories = {safe_name(name) for name in (*tables, *in_data)}
         for name in (*in_data, *(name for name in self.bases if name not in directories)):
             base = None if name in tables else self._base_of(name) or self.described(name)
-            if base is not None and job.selection.selects(name):
+            if base is not None and shown.selection.selects(name):
                 tables[name] = of_base(name, base.key, base.types)
         self.tables = {name: self._with_base(table) for name, table in sorted(tables.items())}
         memory = MemoryBudget(MAX_MEMORY_BYTES) if self.in_process else None
@@ -217,9 +227,10 @@ class RowSink:
         """Return all operations of the tasks that have read `files`."""
         warn_of_missing_kernels([outcome.kernels for outcome in outcomes])
         undefined: list[str] = []
-        for table in job.catalog.tables():
-            known = table.full_name in self.tables or job.catalog.trusted.get(table.full_name)
-            if not known and job.selection.selects(table.full_name):
+        shown = job.shown
+        for table in shown.catalog.tables():
+            known = table.full_name in self.tables or shown.catalog.trusted.get(table.full_name)
+            if not known and shown.selection.selects(table.full_name):
                 undefined.append(table.full_name)
                 lost = sum(outcome.unknown[table.full_name] for outcome in outcomes)
                 log.warning(
@@ -276,6 +287,7 @@ def merge_outcomes(
         found.rejected += outcome.rejected
         found.others += outcome.others
         found.unknown += outcome.unknown
+        found.mapped += outcome.mapped
         found.warnings += outcome.warnings
         for name, part in outcome.tables.items():
             found.staged.setdefault(name, StagedTable()).merge(part)
@@ -325,7 +337,7 @@ class _StagingTask:
             stager, on_reject = self._stager, None if self._rejects is None else self._reject
             sources: dict[str, dict[str, str]] = {}
             noted = outcome.skipped, on_reject, outcome.others, outcome.warnings.append, outcome.unknown, sources
-            for located in located_batches(stager.job, self._split, stager.tables, *noted):
+            for located in located_batches(stager.job, self._split, stager.tables, *noted, outcome.mapped):
                 name = located.batch.table.full_name
                 if name not in outcome.tables:
                     self._start(name)

@@ -11,8 +11,7 @@ from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.engine import Run, prepare
 from ggfmt.model.table import TableDef
-from ggfmt.reading.masks import check_masks
-from ggfmt.reading.splits import Split
+from ggfmt.reading.splits import Split, view_of
 from ggfmt.reading.standard_input import ARGUMENT as STANDARD_INPUT
 from ggfmt.sinks.messages.layout import Partition, file_name_conflict_error
 from ggfmt.sinks.messages.pipeline import HandlerOutput, Job
@@ -30,7 +29,8 @@ class FilePlan:
 class DryRun:
     """A planned run. `tables` are named as in the output; None if only the data shows them.
 
-    `found`: they come from the first records. `splits` is None if the number of parallel tasks is unknown.
+    `found`: they come from the first records. `splits` is None if the number of parallel tasks is unknown. `routes`:
+    what MAPs do with tables.
     """
 
     run: Run
@@ -39,6 +39,7 @@ class DryRun:
     tables: tuple[TableDef, ...] | None
     found: bool
     standard_input: bool
+    routes: tuple[str, ...] = ()
 
     def files(self, target: HandlerOutput) -> Iterator[FilePlan]:
         if not target.settings.partition_by_table:
@@ -66,11 +67,13 @@ def as_planned(settings: RunSettings, parallelism: int | None) -> DryRun:
     scan = run.scan
     assert scan is not None
     shown = scan.discover_from_head(job) if found and scan.files else job
-    if shown is not None and job.selection.hides:  # other names may be in the rest of the data
-        check_masks(job.selection, shown.definitions, settings.keys, may_lack=True)
+    view, routes = view_of(job.selection), tuple[str, ...]()
+    if shown is not None and view is not None:  # other names may be in the rest of the data
+        view.check(shown.definitions, settings.keys, may_lack=True)
+        routes = tuple(view.routes(shown.definitions))
     tables = None if shown is None or not shown.catalog.tables() else tuple(_renamed(shown))
     splits = None if parallelism is None else tuple(scan.splits(parallelism).all)
-    planned = DryRun(run, sink, splits, tables, found, STANDARD_INPUT in settings.inputs)
+    planned = DryRun(run, sink, splits, tables, found, STANDARD_INPUT in settings.inputs, routes)
     for target in job.targets:
         for _ in planned.files(target):
             pass
@@ -78,7 +81,7 @@ def as_planned(settings: RunSettings, parallelism: int | None) -> DryRun:
 
 
 def _renamed(job: Job) -> Iterator[TableDef]:
-    tables = job.catalog.tables()
+    tables = job.catalog.tables() if job.selection.maps is None else job.shown.catalog.tables()
     check_table_names([table.full_name for table in tables], job.replacements)
     replacer = Replacer(job.replacements) if job.replacements else None
     try:

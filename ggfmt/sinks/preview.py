@@ -23,15 +23,16 @@ from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Projection
-from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, SplitBoundaryError
+from ggfmt.formats.api.reading import Event, Reject, SchemaChange, SplitBoundaryError
 from ggfmt.formats.api.writing import Formatter, Framing, LossNote, Show, ShownMessage, show_bytes, show_text
 from ggfmt.model.change import ChangeBatch, OpType
+from ggfmt.model.selection import ALL_TABLES
 from ggfmt.options.value_types import Replacements
 from ggfmt.reading.files import read_errors_stop
-from ggfmt.reading.recognition import explained, reader_of
+from ggfmt.reading.recognition import explained
 from ggfmt.reading.runner import InProcess
 from ggfmt.reading.scan import Scan, ScanRequest, missing_table
-from ggfmt.reading.splits import ReadJob, Split, SplitReader
+from ggfmt.reading.splits import ReadJob, Split, SplitReader, view_of
 from ggfmt.reading.standard_input import SpooledInputs, check_standard_input
 from ggfmt.reading.tasks import RecordCounts, log_account, take_counts
 from ggfmt.sinks.messages.pipeline import FormattedBatch, HandlerSettings, Pipeline
@@ -273,10 +274,9 @@ def _preview(settings: PreviewSettings, scan: Scan) -> Preview:
         window.grow()
         if not settings.selection.tables and window.size > ENOUGH_BYTES:
             break
-    if window.has_everything and settings.selection.hides:
-        from ggfmt.reading.masks import check_masks
-
-        check_masks(settings.selection, job.definitions, settings.keys, may_lack=False)
+    view = view_of(settings.selection) if window.has_everything else None
+    if view is not None:
+        view.check(job.definitions, settings.keys, may_lack=False)
     result = shown.preview(window.has_everything)
     for warning in shown.warnings():
         log.warning("%s", warning)
@@ -295,7 +295,7 @@ class _PreviewSink:
 
     def task(self, job: ReadJob) -> Callable[[Split, int], _PreviewPass]:
         """Raises: Abend if two tables get one name."""
-        check_table_names(job.catalog.current, self.settings.replacements)
+        check_table_names(job.shown.catalog.current, self.settings.replacements)
         return partial(self._read, job)
 
     def discard(self) -> None:
@@ -322,7 +322,7 @@ class _PreviewPass:
             for config in settings.handlers
         ]
         projection = reduce(or_, (handler.projection for handler in self.handlers))
-        self.reader: Reader = reader_of(job.input_format, job.source)(job.catalog, projection, job.source)
+        self.reader = job.reader(job.catalog, projection)
         self.names: dict[str, str] = {}
         self.abend: Diagnostic | None = None
         self.undefined = False
@@ -330,7 +330,10 @@ class _PreviewPass:
         self.stopped = self.scattered = False
         self.operations: Counter[tuple[str, str]] = Counter()
         self.counts = RecordCounts()
-        self._selection = settings.selection
+        selection, mapped = settings.selection, settings.selection.maps is not None
+        # Patterns match names after replacements, too, but not those that MAPs give.
+        self._selection = selection if mapped else replace(selection, tables=(), exclude=())
+        self._of_names = ALL_TABLES if mapped else selection
         self._settled = job.settled
         self._format = job.input_format, job.reason
         self._replacer = Replacer(settings.replacements) if settings.replacements else None
@@ -346,11 +349,11 @@ class _PreviewPass:
     @read_errors_stop()
     def read(self, split: Split) -> None:
         """Read a split once; set `undefined` or `crossed` if the scan has to read it in another way."""
-        source = SplitReader(self.reader, split, replace(self._selection, tables=(), exclude=()))
+        source = SplitReader(self.reader, split, self._selection)
         try:
             for events in source:
                 self._take(events)
-            take_counts(self.counts, self.reader, source.skipped)
+            take_counts(self.counts, self.reader, source)
         except SplitBoundaryError:
             assert source.input is not None
             self.crossed = source.input.index
@@ -377,13 +380,14 @@ class _PreviewPass:
             written = self.names.get(source or "")
             if written in self._operations:
                 unread[written] = rejects
-            elif source is None or self._selection.selects(source):
+            elif source is None or self._of_names.selects(source):
                 strays += rejects
             else:
                 self.counts.skipped[source] += rejects.count
-        if self._selection.tables and not self._operations and not strays.count:
-            names = list(dict.fromkeys(self.names.values()))
-            raise UsageError.of(*(missing_table("--table", pattern, names) for pattern in self._selection.tables))
+        patterns = () if self.counts.mapped else (self._selection.tables or self._of_names.tables)
+        if patterns and not self._operations and not strays.count:
+            names = list(dict.fromkeys(self.names.values())) or [*self.counts.skipped]
+            raise UsageError.of(*(missing_table("--table", pattern, names) for pattern in patterns))
         met = {name: self._operations[name] for name in sorted(self._operations, key=self._first.__getitem__)}
         handlers = tuple(handler.preview(met, unread) for handler in self.handlers)
         first = tuple(diagnostic for _, diagnostic in strays.first)
@@ -406,7 +410,7 @@ class _PreviewPass:
             except UnusableName as error:
                 unusable = error.diagnostic
         name = self.names[source] = batch.table.full_name
-        if not self._selection.selects(source, name):
+        if not self._of_names.selects(source, name):
             self.counts.skipped[source] += len(batch)
             return
         self._operations[name] = self._operations.get(name, 0) + len(batch)

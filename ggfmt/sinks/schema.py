@@ -18,17 +18,16 @@ from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, UsageError, without_credentials
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context, Projection
-from ggfmt.formats.api.reading import Reader, Reject, SplitBoundaryError
+from ggfmt.formats.api.reading import Reject, SplitBoundaryError
 from ggfmt.formats.api.writing import SchemaFile
 from ggfmt.formats.avro.schemas import describe_change
 from ggfmt.location import Location, StoreError
 from ggfmt.model.table import TableDef
 from ggfmt.options.value_types import Replacements
-from ggfmt.reading.masks import check_masks, masked_table
-from ggfmt.reading.recognition import explained, reader_of
+from ggfmt.reading.recognition import explained
 from ggfmt.reading.runner import InProcess
 from ggfmt.reading.scan import Scan, ScanRequest, check_selection
-from ggfmt.reading.splits import ReadJob, Split, SplitReader
+from ggfmt.reading.splits import ReadJob, Split, SplitReader, view_of
 from ggfmt.reading.standard_input import SpooledInputs, check_standard_input
 from ggfmt.reading.tasks import RecordCounts, TaskOutcome, log_account, take_counts
 from ggfmt.sinks.messages.pipeline import HandlerSettings
@@ -66,9 +65,7 @@ def schemas(
     requests = _requests(configuration, kind)
     tables, rejected = _found(wanted, quarantine) if wanted.inputs else (list(wanted.definitions.values()), Counter())
     check_selection(wanted.selection, [table.full_name for table in tables], wanted.allow_empty)
-    if wanted.selection.hides:
-        check_masks(wanted.selection, tables, wanted.keys, wanted.allow_empty)
-    tables = [masked_table(table, wanted.selection) for table in tables if wanted.selection.selects(table.full_name)]
+    tables = _shown(tables, wanted)
     if not tables:
         help = "look for the wrong input, `--table` or `--exclude`"
         raise UsageError("GG310", "no table found for a schema", help=help)
@@ -89,6 +86,15 @@ def schemas(
     found = Schemas(files.values())
     found.rejected = rejected
     return found
+
+
+def _shown(tables: Sequence[TableDef], wanted: ScanRequest) -> list[TableDef]:
+    selected = [table for table in tables if wanted.selection.selects(table.full_name)]
+    view = view_of(wanted.selection)
+    if view is None:
+        return selected
+    view.check(tables, wanted.keys, wanted.allow_empty)
+    return list({own.full_name: own for table in selected for own in view.tables(table)}.values())
 
 
 def _requests(configuration: Configuration | None, kind: str | None) -> list[SchemaHandler]:
@@ -186,7 +192,7 @@ class _Counting:
 
     def _read(self, job: ReadJob, split: Split, attempt: int) -> _Counted:
         counted = _Counted(split.ordinal)
-        reader: Reader = reader_of(job.input_format, job.source)(job.catalog_at(split), Projection(), job.source)
+        reader = job.reader(job.catalog_at(split), Projection())
         source = SplitReader(reader, split, job.selection)
         try:
             for event in chain.from_iterable(source):
@@ -198,7 +204,7 @@ class _Counting:
             counted.abend = error.diagnostics[0]
         except SplitBoundaryError:
             counted.crossed = None if source.input is None else source.input.index
-        take_counts(counted, reader, source.skipped)
+        take_counts(counted, reader, source)
         return counted
 
 

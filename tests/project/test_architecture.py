@@ -110,7 +110,7 @@ LIBRARIES: dict[str, set[str]] = {
         "frames",
         "replicat",
     }
-    | {"spark.attached", "comparison", "database", "rowfiles", "rows"},
+    | {"spark.attached", "comparison", "database", "replicat", "rowfiles", "rows"},
 }
 
 # Folders of tests/ that mirror no package.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -26,6 +27,8 @@ from ggfmt.model.selection import TableSelection
 from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
 from ggfmt.reading import routing
 from ggfmt.reading.runner import InThreads
+from ggfmt.replicat.mapping import Replicat
+from ggfmt.replicat.parse import read_parameters
 
 ROUTED = [name for name, format in FORMATS.items() if format.reads and format.read_support.router and format.writes]
 TIMES = ("seconds", "seconds_in_tasks", "seconds_by_step")
@@ -116,6 +119,17 @@ def test_records_of_dms_give_the_same_output(tmp_path: Path) -> None:
 
 def lines(tables: int = 7) -> list[dict[str, Any] | bytes]:
     return [operation(number, f"GG.T{number % tables}", "IUD"[number % 3]) for number in range(120)]
+
+
+@pytest.mark.parametrize(("target", "routed"), [("X.N_*", True), ("X.ALL", False)])
+def test_tables_with_one_target_are_not_divided(target: str, routed: bool, tmp_path: Path) -> None:
+    (tmp_path / "r.prm").write_text(f"REPLICAT r\nMAP gg.*, TARGET {target};\n")
+    selection = TableSelection(maps=Replicat(read_parameters(tmp_path / "r.prm")[0]))
+    inputs = [write_lines(tmp_path / "in.json", lines())]
+    out = assert_same_output(inputs, tmp_path, *JSON_LINES, selection=selection, routed=routed)
+    texts = [path.read_text() for path in sorted(out.rglob("*.txt"))]
+    positions = [re.findall('"pos":"0*([0-9]+)"', text) for text in texts]
+    assert sum(map(len, positions)) == 120 and all(found == sorted(found, key=int) for found in positions)
 
 
 def test_rejects_have_the_order_of_the_inputs(tmp_path: Path) -> None:

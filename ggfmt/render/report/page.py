@@ -207,6 +207,10 @@ def uncounted_records(run: ReportData) -> Html | None:
     totals = run.totals
     rows = [(name(f"{kind} records"), count) for kind, count in sorted(totals.other_records.items())]
     rows += [(name(f"unknown member `{member}`"), count) for member, count in sorted(totals.unknown_members.items())]
+    for source, places in sorted(totals.mapped_operations.items()):
+        counts = [(place, what, count) for place, fates in places.items() for what, count in fates.items()]
+        left = [each for each in counts if each[1] not in ("read", "reached")]
+        rows += [(name(f"operations of `{source}`, {what} {place}".rstrip()), count) for place, what, count in left]
     rows += [(name(f"records of `{it}`, not selected"), count) for it, count in sorted(totals.skipped_records.items())]
     if totals.records_rejected_by_reader:
         rows.append((name("records that could not be read"), totals.records_rejected_by_reader))

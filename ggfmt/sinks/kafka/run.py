@@ -540,6 +540,10 @@ def topic_output(
     if addresses.by_transaction and framing is not None and not framing.joins:
         message = f"with `mode=tx` a message is a transaction, and one of `{own.format}` is one operation"
         raise UsageError("GG577", message, config.place("mode"), "set `mode=op` in the handler file")
+    if addresses.by_transaction and settings.selection.maps is not None:
+        log.warning(
+            "`mode=tx`: a message is a transaction of the source; GROUPTRANSOPS and MAXTRANSOPS are not applied"
+        )
     assert config.kafka is not None
     if config.kafka.schema_topic_name and FORMATS[own.format].schema_kind == "json":
         message = f"whether GoldenGate sends the schemas of `{own.format}` to a topic is not known"

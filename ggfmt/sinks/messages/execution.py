@@ -9,13 +9,13 @@ from operator import or_
 
 from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
-from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, SplitBoundaryError
+from ggfmt.formats.api.reading import Event, Reject, SchemaChange, SplitBoundaryError
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
 from ggfmt.options.value_types import Replacements
 from ggfmt.reading.files import InputFile
 from ggfmt.reading.progress import JOINING, READING, ProgressTracker
-from ggfmt.reading.recognition import explained, reader_of
+from ggfmt.reading.recognition import explained
 from ggfmt.reading.runner import Runner, warn_of_missing_kernels
 from ggfmt.reading.splits import Split, SplitReader
 from ggfmt.reading.tasks import StagedFile, TaskStopped, in_task, take_counts
@@ -34,7 +34,7 @@ _JOINS_PER_CORE = 3  # shares take different times
 
 def task_of(job: Job) -> Callable[[Split, int], MessageOutcome]:
     """Return the task of each split. Raises: Abend if two tables get the same name."""
-    _check_table_names(filter(job.selection.selects, job.catalog.current), job.replacements)
+    _check_table_names(filter(job.shown.selection.selects, job.shown.catalog.current), job.replacements)
     return partial(run_split, job)
 
 
@@ -60,7 +60,7 @@ class _Task:
         self.sink = SplitSink(job, split.ordinal, job.epoch_at(split), attempt, self._place)
         self.outcome = self.sink.outcome
         projection = reduce(or_, (output.projection for output in self.sink.outputs))
-        self.reader: Reader = reader_of(job.input_format, job.source)(job.catalog_at(split), projection, job.source)
+        self.reader = job.reader(job.catalog_at(split), projection)
         self.unexplained = MAX_EXPLAINED
 
     def run(self) -> MessageOutcome:
@@ -79,7 +79,7 @@ class _Task:
             assert source.input is not None
             self.outcome.crossed = source.input.index
         self.outcome.steps = self.sink.watch.seconds
-        take_counts(self.outcome, self.reader, source.skipped)
+        take_counts(self.outcome, self.reader, source)
         return self.outcome
 
     def _handle(self, events: Iterator[Event]) -> None:

@@ -342,6 +342,12 @@ class HandlerSettings:
         return replace(own, tokens=tokens, in_order=not self.partition_by_table)
 
     @property
+    def shows_before_images(self) -> bool:
+        """Whether messages of updates have before images."""
+        found = active_losses(FORMATS[self.format].losses, self.options, self.context)
+        return losses.BEFORE_NOT_SHOWN.id not in {loss.id for loss in found}
+
+    @property
     def losses(self) -> LossCounter:
         active = active_losses(FORMATS[self.format].losses, self.options, self.context)
         return LossCounter([loss for loss in active if loss.note], self.options)

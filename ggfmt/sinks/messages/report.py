@@ -14,6 +14,7 @@ from typing import Any
 
 from ggfmt.columnar.metadata import Clock
 from ggfmt.commit.names import counted
+from ggfmt.commit.records import MAPPED_MEMBER
 from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.codes import CODES
 from ggfmt.formats import FORMATS
@@ -25,7 +26,7 @@ from ggfmt.model.change import OP_TYPES, OpType
 from ggfmt.model.table import TableDef
 from ggfmt.reading import tasks
 from ggfmt.reading.progress import FORMATTING, READING, WRITING, added
-from ggfmt.reading.tasks import RecordCounts
+from ggfmt.reading.tasks import RecordCounts, account
 from ggfmt.sinks.messages.pipeline import HandlerOutput
 from ggfmt.sinks.messages.sink import HandlerCounts, MessageOutcome, add_counts
 
@@ -56,7 +57,13 @@ class RunTotals(RecordCounts):
 
     @property
     def read(self) -> int:
+        """How many operations reached the handlers."""
         return sum(self.operations.values())
+
+    @property
+    def read_with_others(self) -> int:
+        """How many operations were read, with those that MAPs have left out, and without their copies."""
+        return account(self.mapped).read if self.mapped else self.read
 
     @property
     def rejects(self) -> int:
@@ -64,6 +71,8 @@ class RunTotals(RecordCounts):
 
     def imbalance(self) -> str | None:
         """Return a message if the operations read are not the messages written plus the rejected records."""
+        if self.mapped and (problem := account(self.mapped).imbalance(self.read)) is not None:
+            return problem
         for name, handler in self.handlers.items():
             accounted = handler.messages - handler.extras + handler.left_out + sum(handler.rejected.values())
             if accounted != self.read + self.rejected_records:
@@ -163,6 +172,7 @@ def as_document(totals: RunTotals) -> dict[str, Any]:
         "other_records": dict(totals.others),
         "unknown_members": dict(totals.members),
         "skipped_records": dict(sorted(totals.skipped.items())),
+        **({MAPPED_MEMBER: account(totals.mapped).document} if totals.mapped else {}),
         "input_bytes": totals.input_bytes,
         "spark_application": totals.application,
         "seconds": round(totals.seconds, 3),
@@ -239,8 +249,8 @@ def summary(totals: RunTotals, roots: Sequence[Location], whole: bool = False) -
     working = sum(totals.steps.get(step, 0) for step in (READING, FORMATTING, WRITING))
     rate = f", {totals.read / totals.seconds:,.0f} operations/s" if working > MIN_SECONDS else ""
     head = [
-        f"Totals: {counted(totals.read, 'operation')} read from {counted(totals.input_files, 'file')} "
-        f"({totals.input_bytes:,} bytes)",
+        f"Totals: {counted(totals.read_with_others, 'operation')} read from "
+        f"{counted(totals.input_files, 'file')} ({totals.input_bytes:,} bytes)",
         f"  in {totals.seconds:.1f} s{rate}",
     ]
     is_streamed = any(handler.streamed for handler in totals.handlers.values())

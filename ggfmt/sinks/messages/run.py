@@ -170,7 +170,7 @@ class MessageSink(Sink[Job, MessageOutcome, RunResult]):
 
     def collect(self, run: Run, job: Job, outcomes: list[MessageOutcome]) -> None:
         if job.selection:
-            run.check_selection({name for outcome in outcomes for name in (*outcome.names, *outcome.skipped)})
+            run.check_selection({name for outcome in outcomes for name in outcome.source_names})
         run.tracker.set_operations(sum(outcome.operations.total() for outcome in outcomes))
         # A stream is joined as it is written.
         joiner = None if self.streamed else run.runner

@@ -1,0 +1,306 @@
+"""The MAPs of a Replicat's parameter file: which a table has, and what they make of its definition and operations."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cached_property, lru_cache
+from itertools import combinations
+from os.path import basename
+from typing import Any, NoReturn
+
+import pyarrow as pa
+
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import counts_by_value
+from ggfmt.dataclasses import dataclass, field, fields, is_dataclass, replace
+from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span
+from ggfmt.java.text import visible
+from ggfmt.model.change import ChangeBatch, Image
+from ggfmt.model.table import TableDef, join_name, name_parts, split_name
+from ggfmt.replicat.account import EXCLUDED, FILTERED, IGNORED, INCOMPLETE, REACHED, TRUNCATES, UNNAMED
+from ggfmt.replicat.engine import CompiledMapping, compile_mapping
+from ggfmt.replicat.statements import Call, Kinds, MapStatement, Name, ObjectName, ReplicatFile
+
+log = logging.getLogger("ggfmt")
+
+
+def place_of(span: Span) -> str:
+    return f"{basename(span.file or '')}:{span.line}"
+
+
+def _refuse(statement: MapStatement, message: str, help: str, table: str | None = None) -> NoReturn:
+    raise ConfigurationError.of(Diagnostic("GG597", message, replace(statement.span, table=table), help))
+
+
+# Names
+
+
+@lru_cache(maxsize=1024)
+def _pattern(name: Name) -> re.Pattern[str]:
+    """Return the pattern of a part of a name. Without quotes, upper and lower case are the same."""
+    texts = {"*": ".*", "?": "."}
+    pattern = "".join(texts.get(char) or re.escape(char) for char in name.text)
+    return re.compile(pattern, re.DOTALL | (0 if name.quoted else re.IGNORECASE))
+
+
+def _is_wild(name: Name) -> bool:
+    return "*" in name.text or "?" in name.text
+
+
+def is_exact(name: ObjectName) -> bool:
+    return not any(map(_is_wild, name.parts))
+
+
+def matches(name: ObjectName, table: str) -> bool:
+    """Return whether a name with wildcards names a table, which must have as many parts."""
+    parts = name_parts(table)
+    pairs = zip(name.parts, parts, strict=False)
+    return len(name.parts) == len(parts) and all(_pattern(own).fullmatch(part) for own, part in pairs)
+
+
+def target_name(statement: MapStatement, table: str) -> str:
+    """Return the name of the target of a table. Parts pair from the right, and `*` is the whole part of the source."""
+    parts, names = name_parts(table)[::-1], []
+    for number, name in enumerate(reversed(statement.target.parts)):
+        if "?" in name.text:
+            _refuse(statement, "`?` is a wildcard of a source, not of a target", "write `*`, or the name")
+        if "*" in name.text and number >= len(parts):
+            help = "name the container in the source, or a container without `*` in the target"
+            _refuse(statement, "a wildcard of TARGET has no part of the source (OGG-02645)", help, table)
+        names.append(name.text.replace("*", parts[number]) if "*" in name.text else name.text)
+    found = join_name(*reversed(names))
+    try:
+        split_name(found)
+    except ValueError as error:
+        _refuse(statement, f"the name of the target `{found}` {error}", "give another TARGET", table)
+    return found
+
+
+def _may_meet(one: ObjectName, other: ObjectName) -> bool:
+    """Return whether two targets may get the same name."""
+    pairs = zip(one.parts, other.parts, strict=False)
+    return len(one.parts) == len(other.parts) and not any(
+        not _is_wild(a) and not _is_wild(b) and a.text.casefold() != b.text.casefold() for a, b in pairs
+    )
+
+
+def _merges(statement: MapStatement) -> bool:
+    """Return whether a MAP may give one name to two tables."""
+    source, target = statement.source.parts[::-1], statement.target.parts[::-1]
+    return any(
+        _is_wild(name) and (number >= len(target) or "*" not in target[number].text)
+        for number, name in enumerate(source)
+    )
+
+
+@dataclass(frozen=True)
+class TableMap:
+    """A MAP of a table, and the name of its target."""
+
+    statement: MapStatement
+    target: str
+
+    @property
+    def place(self) -> str:
+        return place_of(self.statement.span)
+
+
+@dataclass(frozen=True)
+class Replicat:
+    """A parameter file as a run obeys it.
+
+    targets  the definitions of TARGETDEFS, by name
+    strict   whether an operation that is dropped for a missing column stops the run
+    before_images  whether messages show the before images of updates
+    """
+
+    file: ReplicatFile
+    targets: Mapping[str, TableDef] = field(default_factory=dict)
+    strict: bool = False
+    before_images: bool = True
+
+    @property
+    def shown(self) -> str:
+        """The name of the file, and a digest of what decides on operations."""
+        import hashlib
+
+        decisive = self.file.maps, self.file.excludes, self.file.allows_duplicates
+        tables = sorted((name, table.fingerprint) for name, table in self.targets.items())
+        digest = hashlib.sha256(repr((_plain(decisive), tables)).encode()).hexdigest()
+        return f"{basename(self.file.file)} {digest[:16]}"
+
+    @cached_property
+    def joins(self) -> bool:
+        """Whether two tables may have one target, so that their operations must stay in order."""
+        maps = self.file.maps
+        pairs = combinations(maps, 2)
+        return any(map(_merges, maps)) or any(_may_meet(one.target, other.target) for one, other in pairs)
+
+    def join(self, tables: Collection[str]) -> bool:
+        targets = Counter(target for table in tables for target in {own.target for own in self.maps_of(table)})
+        return any(count > 1 for count in targets.values())
+
+    @cached_property
+    def needs_tokens(self) -> bool:
+        return any(each.name == "TOKEN" for each in _calls(self.file.maps))
+
+    def names(self, table: str) -> bool:
+        """Return whether operations of a table may reach the handler."""
+        return self._reason(table) is None
+
+    def reason(self, table: str) -> tuple[str, str]:
+        """Return why no operation of a table reaches the handler, after the place."""
+        return self._reason(table) or ("", UNNAMED)
+
+    def _reason(self, table: str) -> tuple[str, str] | None:
+        if table not in self._reasons:
+            excluded = [(place_of(name.span), EXCLUDED) for name in self.file.excludes if matches(name, table)]
+            is_named = any(matches(statement.source, table) for statement in self.file.maps)
+            self._reasons[table] = excluded[0] if excluded else None if is_named else ("", UNNAMED)
+        return self._reasons[table]
+
+    @cached_property
+    def _reasons(self) -> dict[str, tuple[str, str] | None]:
+        return {}
+
+    def maps_of(self, table: str) -> list[TableMap]:
+        """Return the MAPs that a table goes through, in order. Raises: ConfigurationError GG597 where two MAPs have one
+        target, and no page says which of them decides."""
+        found: list[TableMap] = []
+        for statement in self.file.maps if self.names(table) else ():
+            if not matches(statement.source, table):
+                continue
+            own = TableMap(statement, target_name(statement, table))
+            same = [each for each in found if each.target.casefold() == own.target.casefold()]
+            for each in same:
+                self._check_twins(each, own, table)
+            if not same or self.file.allows_duplicates:
+                found.append(own)
+        return found
+
+    def _check_twins(self, one: TableMap, other: TableMap, table: str) -> None:
+        by_name = is_exact(one.statement.source) != is_exact(other.statement.source)
+        differ = other.statement != replace(one.statement, source=other.statement.source, target=other.statement.target)
+        differ |= one.target != other.target
+        if (by_name and (differ or self.file.allows_duplicates)) or one.target != other.target:
+            message = f"the MAP has the target `{other.target}`, as the MAP in line {one.statement.span.line} has"
+            help = "which of them decides is not known: leave out one, or exclude the table from one"
+            _refuse(other.statement, message, help, table)
+
+    def log_assumptions(self, tables: Iterable[MappedTable]) -> None:
+        """Log once what ggfmt assumes about the columns of targets."""
+        for table in tables:
+            for each in table.assumptions:
+                if (table.place, each) not in self._said:
+                    self._said.add((table.place, each))
+                    log.info("%s: assumed: %s", visible(table.place), visible(each))
+
+    @cached_property
+    def _said(self) -> set[tuple[str, str]]:
+        return set()
+
+    def target_of(self, name: str) -> TableDef | None:
+        """Return the definition of a target; upper and lower case may differ."""
+        alike = [own for own in self.targets if own.casefold() == name.casefold()]
+        exact = name if name in self.targets else alike[0] if len(alike) == 1 else None
+        return None if exact is None else self.targets[exact]
+
+
+def _plain(value: Any) -> Any:
+    """Return the fields that count in comparisons, so that places do not."""
+    if is_dataclass(value):
+        return type(value).__name__, *(_plain(getattr(value, each.name)) for each in fields(value) if each.compare)
+    return tuple(map(_plain, value)) if isinstance(value, tuple) else value
+
+
+def _calls(value: Any) -> Iterator[Call]:
+    """Yield the calls of functions in statements."""
+    if isinstance(value, Call):
+        yield value
+    parts = [getattr(value, each.name) for each in fields(value)] if is_dataclass(value) else value
+    for part in parts if is_dataclass(value) or isinstance(value, tuple) else ():
+        yield from _calls(part)
+
+
+# Definitions and operations
+
+
+class MappedTable:
+    """A MAP of one definition of a table.
+
+    table        the definition of the target
+    assumptions  what ggfmt assumes about its columns
+    """
+
+    def __init__(self, replicat: Replicat, own: TableMap, source: TableDef) -> None:
+        """Raises: ConfigurationError for what the table or ggfmt does not have."""
+        statement, target = own.statement, replicat.target_of(own.target)
+        _check(statement, source.full_name)
+        self.place, self._kinds = own.place, statement.kinds
+        kinds = statement.kinds
+        self._before_images = replicat.before_images and not (kinds.insert_all or kinds.insert_updates)
+        self._compiled: CompiledMapping | None = None
+        self.assumptions: tuple[str, ...] = ()
+        self.table = replace(source, full_name=own.target)
+        if source.columns:
+            compiled = compile_mapping(statement, source, target)
+            self.table = replace(compiled.table, full_name=own.target)
+            self._compiled, self.assumptions = replace(compiled, table=self.table), compiled.assumptions
+        # Where columns are mapped, the mapping decides.
+        is_plain = self._compiled is None or self._compiled.columns is None
+        self._has_same_key = not is_plain or {*self.table.primary_keys} == {*source.primary_keys}
+
+    def apply(self, batch: ChangeBatch) -> tuple[ChangeBatch, Counter[str]]:
+        """Return the operations that reach the target, and how many did and did not, by fate."""
+        kinds, fates = self._kinds, Counter[str]()
+        taken = {"I": kinds.inserts, "U": kinds.updates, "D": kinds.deletes, "T": kinds.truncates}
+        found = counts_by_value(batch.op)
+        for op, count in found.items():
+            if not taken[op]:
+                fates[TRUNCATES if op == "T" else IGNORED] += count
+        if fates:
+            kept = pc.is_in(batch.op, pa.array([op for op, is_taken in taken.items() if is_taken], pa.string()))
+            batch = batch.take(pc.cast(pc.indices_nonzero(kept), pa.int64()))
+        if len(batch) and self._compiled is not None:
+            batch, fates[FILTERED], fates[INCOMPLETE] = self._compiled.apply(batch, self._before_images)
+        if len(batch):
+            if self._compiled is None or not self._has_same_key:
+                batch = replace(batch, table=self.table, key_update=batch.key_update if self._has_same_key else None)
+            batch = self._converted(batch, found)
+            fates[REACHED] += len(batch)
+        return batch, +fates
+
+    def _converted(self, batch: ChangeBatch, found: Mapping[str, int]) -> ChangeBatch:
+        """Return operations of other kinds, as INSERTALLRECORDS and its like say. An insert has the row and no before
+        image. A delete that becomes an update has its row in both images, an insert that becomes one only after it."""
+        new = _new_kinds(self._kinds)
+        if not new.keys() & found.keys():
+            return batch
+        changed = pc.is_in(batch.op, pa.array([*new], pa.string()))
+        become = pc.is_in(batch.op, pa.array([op for op, kind in new.items() if kind == "I"], pa.string()))
+        op = pc.if_else(changed, pc.if_else(become, pa.scalar("I"), pa.scalar("U")), batch.op)
+        row, count = batch.row_image(), len(batch)
+        exists = pc.if_else(changed, row.exists_mask(count), batch.after.exists_mask(count))
+        before = Image(batch.before.columns, pc.and_not(batch.before.exists_mask(count), become))
+        key_update = None if batch.key_update is None else pc.and_not(batch.key_update, changed)
+        return replace(batch, op=op, before=before, after=Image(row.columns, exists), key_update=key_update)
+
+
+def _new_kinds(kinds: Kinds) -> dict[str, str]:
+    """Return by kind the kind that operations become."""
+    inserts = {"U": kinds.insert_all or kinds.insert_updates, "D": kinds.insert_all or kinds.insert_deletes}
+    updates = {"D": kinds.update_deletes, "I": kinds.update_inserts}
+    return {op: "I" for op, given in inserts.items() if given} | {op: "U" for op, given in updates.items() if given}
+
+
+def _check(statement: MapStatement, table: str) -> None:
+    kinds = statement.kinds
+    if kinds.update_deletes and (kinds.insert_all or kinds.insert_deletes):
+        help = "which of them decides is not known: leave out one of them"
+        _refuse(statement, "UPDATEDELETES holds together with INSERTDELETES or INSERTALLRECORDS", help, table)
+    if kinds.update_inserts and (kinds.insert_all or kinds.insert_updates):
+        help = "whether an operation changes twice is not known: leave out one of them"
+        _refuse(statement, "UPDATEINSERTS holds together with INSERTUPDATES or INSERTALLRECORDS", help, table)
