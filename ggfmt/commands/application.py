@@ -84,6 +84,7 @@ class ApplyRequest:
     columns: Annotated[str | Mapping[str, Sequence[str]] | None, declaration.COLUMNS] = None
     mask: Annotated[Mapping[str, str] | str | Sequence[str] | None, declaration.MASK] = None
     mask_key: Annotated[Path | None, declaration.MASK_KEY] = None
+    replicat: Annotated[Path | None, declaration.REPLICAT] = None
     max_record: Annotated[int | str | None, declaration.MAX_RECORD] = None
     _: KW_ONLY
     producer_config: Annotated[Path | None, declaration.PRODUCER_CONFIG] = None

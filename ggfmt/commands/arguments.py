@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Literal, get_args, get_origin
 
 from ggfmt.commands.declaration import parameters
-from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, UsageError, list_names, suggestion
+from ggfmt.diagnostics.diagnostic import (
+    ConfigurationError,
+    Diagnostic,
+    MissingFileError,
+    UsageError,
+    list_names,
+    suggestion,
+)
+from ggfmt.java.text import visible
 from ggfmt.lazy import lazy_regex
 from ggfmt.options.spec import PropertyValue, argument_error, property_text
 
@@ -19,10 +29,13 @@ if TYPE_CHECKING:
     from ggfmt.config.handlers import Configuration
     from ggfmt.config.properties import ParsedProperties
     from ggfmt.formats.api.format import WriterSettings
-    from ggfmt.model.selection import Mask, TableSelection
+    from ggfmt.model.selection import Mask, TableMaps, TableSelection
     from ggfmt.model.table import TableDef
     from ggfmt.options.value_types import Keys
     from ggfmt.reading.standard_input import TopicSettings
+    from ggfmt.replicat.statements import ReplicatFile
+
+log = logging.getLogger("ggfmt")
 
 Path = str | PathLike[str]
 Paths = Path | Sequence[Path] | None
@@ -76,6 +89,7 @@ def selection(
     columns: str | Mapping[str, Sequence[str]] | None = None,
     masks: Mapping[str, str] | str | Sequence[str] | None = None,
     key_file: Path | None = None,
+    maps: TableMaps | None = None,
 ) -> TableSelection:
     """Return the tables and columns to read. Raises: UsageError GG565 for an illegal text, GG593 for hashes without a
     key."""
@@ -87,7 +101,7 @@ def selection(
     pairs = [f"{name}={mask}" for name, mask in masks.items()] if isinstance(masks, Mapping) else words(masks)
     found = tuple(map(_mask, pairs))
     key = _mask_key(key_file) if any(mask.how == "hash" for mask in found) else b""
-    return TableSelection(tuple(words(tables)), tuple(words(exclude)), listed, found, key)
+    return TableSelection(tuple(words(tables)), tuple(words(exclude)), listed, found, key, maps)
 
 
 _PART = r'(?:"(?:[^"]|"")+"|[^".=][^.=]*)'
@@ -178,16 +192,28 @@ def size(given: int | str | None, what: str) -> int | None:
 
 
 def configuration(
-    config: Paths, settings: Properties, handlers: str | Sequence[str] | None, to: str | None, stream: bool = False
+    config: Paths,
+    settings: Properties,
+    handlers: str | Sequence[str] | None,
+    to: str | None,
+    stream: bool = False,
+    group: str | None = None,
 ) -> Configuration:
-    """Read handlers, or make one of the format `to`; a `stream` has the messages of all tables in order."""
+    """Read handlers, or make one of the format `to`; a `stream` has the messages of all tables in order. `group`: the
+    name of the Replicat group, unless a file has one."""
     from ggfmt.config.handlers import read_configuration
 
     files, given = texts(config), lines(settings)
     if to is None and not files and not given:
         help = "give a handler file with `-c`, or a format, such as `--to json`"
         raise ConfigurationError("GG105", "no handler or format is given", help=help)
-    return read_configuration(files, given, words(handlers), _chosen_format(to, files, stream))
+    made = _chosen_format(to, files, stream)
+    if group is not None:
+        from ggfmt.config.properties import CHOSEN, ParsedProperties, entries_from_settings, line_of
+
+        of_group = entries_from_settings([line_of("ggfmt.groupName", group)], CHOSEN).entries
+        made = ParsedProperties((*of_group, *(() if made is None else made.entries)), ())
+    return read_configuration(files, given, words(handlers), made)
 
 
 def _chosen_format(to: str | None, config: Sequence[str], stream: bool) -> ParsedProperties | None:
@@ -263,3 +289,86 @@ def check_choices(request: object) -> None:
         value = getattr(request, each.name)
         if words and value not in (*words, each.default):
             raise argument_error(f"`{each.name}` cannot be `{value}`", f"legal values are {list_names(words)}")
+
+
+def log_findings(findings: Sequence[Diagnostic]) -> None:
+    for finding in findings:
+        log.warning("%s", visible(str(finding)))
+
+
+class Process:
+    """What the file of `--replicat` says to a command; without one, all is as other options say. `warn` gets its
+    findings."""
+
+    def __init__(self, given: Path | None, warn: Callable[[Sequence[Diagnostic]], None] = log_findings) -> None:
+        self._given, self._warn = given, warn
+
+    @cached_property
+    def _file(self) -> ReplicatFile | None:
+        """Raises: ConfigurationError for a file that is not one."""
+        if self._given is None:
+            return None
+        from ggfmt.diagnostics.codes import Severity
+        from ggfmt.replicat.parse import read_parameters, stops_run
+
+        found, findings = read_parameters(self._given)
+        findings = [finding for finding in findings if finding.severity is not Severity.NOTE]
+        if any(finding.severity is Severity.ERROR or stops_run(finding) for finding in findings):
+            raise ConfigurationError.of(*findings)
+        self._warn(findings)
+        return found
+
+    @property
+    def group(self) -> str | None:
+        """The name of the group, for templates."""
+        return None if self._file is None else self._file.group
+
+    def config(self, given: Paths) -> list[str]:
+        """Return the handler files: those given, or the one that the file names. Raises: MissingFileError."""
+        files, file = texts(given), self._file
+        if file is None:
+            return files
+        if not files:
+            from ggfmt.replicat.parse import properties_file
+
+            found = properties_file(file)
+            if isinstance(found, Diagnostic):
+                raise MissingFileError("GG597", found.message, found.span, f"give it with `-c`; {found.help}")
+            return [os.fspath(found)]
+        if file.properties is not None and os.path.basename(file.properties) not in map(os.path.basename, files):
+            log.warning("%s names `%s`, but `-c` is used", visible(file.file), visible(file.properties))
+        return files
+
+    def definitions(self, given: Mapping[str, TableDef] | Paths, source: WriterSettings) -> dict[str, TableDef]:
+        """Return the definitions of the source's tables: those given, and those of SOURCEDEFS."""
+        named = () if self._file is None else self._file.source_definitions
+        return self._load(named, "SOURCEDEFS", source) | tables(given, source)
+
+    def maps(
+        self, source: WriterSettings, configuration: Configuration | None = None, strict: bool = False
+    ) -> TableMaps | None:
+        """Return the MAPs. `configuration`: the handlers of messages, which may show before images."""
+        if self._file is None:
+            return None
+        from ggfmt.replicat.mapping import Replicat
+        from ggfmt.sinks.messages.pipeline import HandlerSettings
+
+        shows = configuration is not None and any(
+            HandlerSettings.of(each, configuration.run).shows_before_images for each in configuration.handlers
+        )
+        targets = self._load(self._file.target_definitions, "TARGETDEFS", source)
+        return Replicat(self._file, targets, strict, shows)
+
+    def _load(self, names: Sequence[str], what: str, source: WriterSettings) -> dict[str, TableDef]:
+        files = [self._find(name, what, "put the file there") for name in names]
+        return tables(files, source) if files else {}
+
+    def _find(self, name: str, what: str, help: str) -> str:
+        from ggfmt.replicat.parse import find_file
+
+        assert self._file is not None
+        found = find_file(name, self._file.file)
+        if found is None:
+            message = f"{what} `{name}` is neither beside the parameter file nor below the parent of its directory"
+            raise MissingFileError("GG597", message, self._file.file, help)
+        return os.fspath(found)

@@ -102,6 +102,7 @@ class ConsolidateRequest:
     columns: Annotated[str | Mapping[str, Sequence[str]] | None, declaration.COLUMNS, After("exclude")] = None
     mask: Annotated[Mapping[str, str] | str | Sequence[str] | None, declaration.MASK, After("columns")] = None
     mask_key: Annotated[Path | None, declaration.MASK_KEY, After("mask")] = None
+    replicat: Annotated[Path | None, declaration.REPLICAT, After("mask_key")] = None
     catalog: Annotated[
         str | None, Option(metavar="NAME", help="The Iceberg catalog in the configuration of PyIceberg."), After("to")
     ] = None
@@ -197,6 +198,7 @@ def run_consolidation(
     runner = choose_runner(
         request.master, request.spark_conf, arguments.text(request.java_home), request.remote, request.spark
     )
+    process = arguments.Process(request.replicat)
     topics = arguments.topics(request.producer_config, request.staging)
     runner.check_reach(files, None, topics)
     kept = [word.strip() for text in arguments.words(request.keep) for word in text.split(",")]
@@ -239,8 +241,15 @@ def run_consolidation(
         ),
         input_format=input_format,
         source=source,
-        definitions=arguments.tables(request.definitions, source),
-        selection=arguments.selection(request.table, request.exclude, request.columns, request.mask, request.mask_key),
+        definitions=process.definitions(request.definitions, source),
+        selection=arguments.selection(
+            request.table,
+            request.exclude,
+            request.columns,
+            request.mask,
+            request.mask_key,
+            process.maps(source, strict=request.strict),
+        ),
         topics=topics,
         split_size=arguments.size(request.split_size, "`--split-size`"),
         max_record=arguments.size(request.max_record, "`--max-record`") or MAX_RECORD_BYTES,

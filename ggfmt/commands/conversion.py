@@ -12,7 +12,7 @@ from ggfmt.commands import arguments, declaration
 from ggfmt.commands.arguments import Path, Paths, Properties, ignore_warnings
 from ggfmt.commands.declaration import After, OldName, Option, PythonOnly, settings_from
 from ggfmt.commands.runners import STREAM, choose_runner
-from ggfmt.dataclasses import KW_ONLY, dataclass
+from ggfmt.dataclasses import KW_ONLY, dataclass, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
 from ggfmt.summary import Summarized, Summary, SummaryTable
 
@@ -187,6 +187,7 @@ class ConvertRequest:
     columns: Annotated[str | Mapping[str, Sequence[str]] | None, declaration.COLUMNS, After("exclude")] = None
     mask: Annotated[Mapping[str, str] | str | Sequence[str] | None, declaration.MASK, After("columns")] = None
     mask_key: Annotated[Path | None, declaration.MASK_KEY, After("mask")] = None
+    replicat: Annotated[Path | None, declaration.REPLICAT, After("config")] = None
     job: Annotated[str | None, declaration.JOB] = None
     create_topics: Annotated[str | int | None, declaration.CREATE_TOPICS] = None
     rate: Annotated[float | str | None, declaration.RATE] = None
@@ -208,8 +209,10 @@ def run_conversion(request: ConvertRequest) -> Result:
     )
     topics = arguments.topics(request.producer_config, request.staging)
     runner.check_reach(files, target, topics)
+    process = arguments.Process(request.replicat, request.warn)
+    request = replace(request, config=request.config if request.to is not None else process.config(request.config))
     configuration = arguments.configuration(
-        request.config, request.settings, request.handlers, request.to, stream=target == STREAM
+        request.config, request.settings, request.handlers, request.to, target == STREAM, process.group
     )
     request.warn(configuration.diagnostics)
     input_format, source = arguments.input_settings(
@@ -220,7 +223,7 @@ def run_conversion(request: ConvertRequest) -> Result:
         handlers=configuration.handlers,
         output=target,
         input_format=input_format,
-        definitions=arguments.tables(request.definitions, source),
+        definitions=process.definitions(request.definitions, source),
         mode=request.mode,
         event_handlers=request.event_handlers,
         quarantine=request.on_reject == "quarantine",
@@ -232,7 +235,14 @@ def run_conversion(request: ConvertRequest) -> Result:
         replacements=configuration.replacements,
         release=configuration.release,
         checkpoint=arguments.text(request.checkpoint),
-        selection=arguments.selection(request.table, request.exclude, request.columns, request.mask, request.mask_key),
+        selection=arguments.selection(
+            request.table,
+            request.exclude,
+            request.columns,
+            request.mask,
+            request.mask_key,
+            process.maps(source, configuration, request.strict),
+        ),
         kafka=_kafka(request, target, configuration),
         topics=topics,
     )

@@ -177,6 +177,12 @@ CHANGES_AND_DATABASE = Argument(
 CONFIG = Option(
     "-c", "--config", metavar="FILE", file=True, panel="Handlers", help="A GoldenGate handler file (Java properties)."
 )
+REPLICAT = Option(
+    metavar="FILE",
+    file=True,
+    panel="Handlers",
+    help="The parameter file of a Replicat, `dirprm/NAME.prm`: its MAPs, and its handler file unless `-c` is given.",
+)
 SETTINGS = Option(
     "--set",
     metavar="KEY=VALUE",

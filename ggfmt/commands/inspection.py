@@ -56,6 +56,7 @@ class PreviewRequest:
     columns: Annotated[str | Mapping[str, Sequence[str]] | None, declaration.COLUMNS, After("exclude")] = None
     mask: Annotated[Mapping[str, str] | str | Sequence[str] | None, declaration.MASK, After("columns")] = None
     mask_key: Annotated[Path | None, declaration.MASK_KEY, After("mask")] = None
+    replicat: Annotated[Path | None, declaration.REPLICAT, After("config")] = None
     warn: Annotated[Callable[[Sequence[Diagnostic]], None], PythonOnly()] = ignore_warnings
 
 
@@ -63,7 +64,9 @@ def run_preview(request: PreviewRequest) -> Preview:
     from ggfmt.sinks.preview import PreviewSettings
     from ggfmt.sinks.preview import preview as look
 
-    configuration = arguments.configuration(request.config, request.settings, request.handlers, request.to)
+    process = arguments.Process(request.replicat, request.warn)
+    config = request.config if request.to is not None else process.config(request.config)
+    configuration = arguments.configuration(config, request.settings, request.handlers, request.to, group=process.group)
     request.warn(configuration.diagnostics)
     if configuration.release is not None and not configuration.release.given:
         log.info("%s", visible(configuration.release.reason))
@@ -74,12 +77,19 @@ def run_preview(request: PreviewRequest) -> Preview:
         inputs=arguments.texts(request.inputs),
         handlers=configuration.handlers,
         input_format=input_format,
-        definitions=arguments.tables(request.definitions, source),
+        definitions=process.definitions(request.definitions, source),
         current_timestamp=arguments.parse_timestamp(request.current_timestamp),
         run_options=configuration.run,
         source=source,
         replacements=configuration.replacements,
-        selection=arguments.selection(request.table, request.exclude, request.columns, request.mask, request.mask_key),
+        selection=arguments.selection(
+            request.table,
+            request.exclude,
+            request.columns,
+            request.mask,
+            request.mask_key,
+            process.maps(source, configuration),
+        ),
         topics=arguments.topics(request.producer_config),
     )
     return look(settings)
@@ -119,6 +129,7 @@ class SchemaRequest:
     columns: Annotated[str | Mapping[str, Sequence[str]] | None, declaration.COLUMNS, After("exclude")] = None
     mask: Annotated[Mapping[str, str] | str | Sequence[str] | None, declaration.MASK, After("columns")] = None
     mask_key: Annotated[Path | None, declaration.MASK_KEY, After("mask")] = None
+    replicat: Annotated[Path | None, declaration.REPLICAT, After("config")] = None
     warn: Annotated[Callable[[Sequence[Diagnostic]], None], PythonOnly()] = ignore_warnings
 
 
@@ -127,15 +138,17 @@ def make_schemas(request: SchemaRequest) -> Schemas:
     from ggfmt.sinks.schema import schemas
 
     arguments.check_choices(request)
-    configuration = None
-    if arguments.texts(request.config) or arguments.lines(request.settings):
-        configuration = arguments.configuration(request.config, request.settings, request.handlers, None)
+    configuration, process = None, arguments.Process(request.replicat, request.warn)
+    config = process.config(request.config)
+    if config or arguments.lines(request.settings):
+        configuration = arguments.configuration(config, request.settings, request.handlers, None, group=process.group)
         request.warn(configuration.diagnostics)
     input_format, source = arguments.input_settings(
         request.input_format, request.input_config, request.input_options, request.schema_registry
     )
-    definitions = arguments.tables(request.definitions, source)
-    selection = arguments.selection(request.table, request.exclude, request.columns, request.mask, request.mask_key)
+    definitions = process.definitions(request.definitions, source)
+    given = request.table, request.exclude, request.columns, request.mask, request.mask_key
+    selection = arguments.selection(*given, process.maps(source, configuration))
     files, topics = arguments.texts(request.inputs), arguments.topics(request.producer_config)
     wanted = ScanRequest(files, input_format, source, definitions, selection=selection, topics=topics)
     return schemas(wanted, configuration, request.kind, request.on_reject == "quarantine")
