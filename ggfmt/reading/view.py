@@ -79,7 +79,10 @@ class View:
     def events(self, events: Iterator[Event], catalog: Catalog) -> Iterator[Event]:
         if self._selection.hides:
             events = masked_events(events, self._selection, catalog)
-        return events if self._maps is None else self._mapped_events(events, catalog)
+        try:
+            yield from events if self._maps is None else self._mapped_events(events, catalog)
+        except ConfigurationError as error:  # of a MAP, for a table that only the data has
+            raise Abend.of(*error.diagnostics) from None
 
     def _mapped_events(self, events: Iterator[Event], catalog: Catalog) -> Iterator[Event]:
         """Yield events of targets. If tables have one target, the operations of a chunk are in order there."""
@@ -101,12 +104,8 @@ class View:
     def _batches(self, batch: ChangeBatch) -> Iterator[ChangeBatch]:
         assert self._maps is not None
         name = batch.table.full_name
-        try:
-            maps = self._mapped(batch.table)
-        except ConfigurationError as error:
-            raise Abend.of(*error.diagnostics) from None
         self._account[Fate(name, "", READ)] += len(batch)
-        for own in maps:
+        for own in self._mapped(batch.table):
             mapped, fates = own.apply(batch)
             for what, count in fates.items():
                 self._account[Fate(name, own.place, what)] += count
