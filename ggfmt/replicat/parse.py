@@ -122,6 +122,7 @@ class _ParameterParser(ExpressionParser):
         self._tokenizer = Tokenizer(self.findings)
         self._reading: list[str] = []  # files that include each other
         self._files = 0
+        self._catalog: Name | None = None
         self._unknown: list[Diagnostic] = []
 
     def report(self, code: str, message: str, span: Span, help: str | None = None, **more: Any) -> None:
@@ -165,6 +166,8 @@ class _ParameterParser(ExpressionParser):
         name = token.upper
         if name != "MAP":
             self.parameters.append(GivenParameter(name, text.strip(" ;"), token.span_to(tokens[-1])))
+        if name == "TABLE" and any(part.upper == "EVENTACTIONS" for part in tokens):  # a Replicat may have it, too
+            known = entries(Section.OPTION)["EVENTACTIONS"]
         self._report_effect(token, known)
         arguments = tokens[1:-1] if closed else tokens[1:]
         if name == "MAP":
@@ -253,8 +256,8 @@ class _ParameterParser(ExpressionParser):
                 self.result = replace(self.result, properties=_joined(value))
 
     def exclude(self, token: Lexeme, arguments: Sequence[Lexeme]) -> None:
-        name = self.object_name(token, Cursor(arguments))
-        wildcard = (Name("*"),)
+        own = {"CATALOGEXCLUDE": 0, "SCHEMAEXCLUDE": 1}.get(token.upper, 2)  # parts without a container
+        name, wildcard = self._in_catalog(self.object_name(token, Cursor(arguments)), own), (Name("*"),)
         if token.upper == "SCHEMAEXCLUDE":
             name = replace(name, parts=name.parts + wildcard)
         elif token.upper == "CATALOGEXCLUDE":
@@ -262,6 +265,14 @@ class _ParameterParser(ExpressionParser):
         if len(name.parts) > 3:
             raise ParameterError("GG151", f"`{token.upper}` has a name of too many parts", name.span)
         self.excludes.append(name)
+
+    def catalog(self, token: Lexeme, arguments: Sequence[Lexeme]) -> None:
+        self._catalog = self.column(Cursor(arguments))
+
+    def _in_catalog(self, name: ObjectName, parts: int) -> ObjectName:
+        """Return a name with the container of SOURCECATALOG, if it has so many parts."""
+        known = self._catalog
+        return name if known is None or len(name.parts) != parts else replace(name, parts=(known, *name.parts))
 
     def definitions(self, token: Lexeme, arguments: Sequence[Lexeme]) -> None:
         attribute = "source_definitions" if token.upper == "SOURCEDEFS" else "target_definitions"
@@ -329,7 +340,7 @@ class _ParameterParser(ExpressionParser):
     # MAP
 
     def _map(self, start: Lexeme, cursor: Cursor) -> None:
-        source = self.object_name(start, cursor)
+        source = self._in_catalog(self.object_name(start, cursor), 2)
         if not cursor.take_symbol(",") and cursor.at_word("TARGET"):
             help = "write `MAP source, TARGET target;`"
             self.report("GG151", "no comma is before TARGET", self._here(cursor, start), help, level=Severity.WARNING)
@@ -430,6 +441,7 @@ _READERS: dict[str, Callable[[_ParameterParser, Lexeme, Sequence[Lexeme]], None]
     "MAPEXCLUDE": _ParameterParser.exclude,
     "SCHEMAEXCLUDE": _ParameterParser.exclude,
     "CATALOGEXCLUDE": _ParameterParser.exclude,
+    "SOURCECATALOG": _ParameterParser.catalog,
     "SOURCEDEFS": _ParameterParser.definitions,
     "TARGETDEFS": _ParameterParser.definitions,
     "ALLOWDUPTARGETMAP": _ParameterParser.duplicates,

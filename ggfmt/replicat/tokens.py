@@ -225,9 +225,13 @@ class Tokenizer:
     def _variable(
         self, line: SourceLine, text: str, start: int, end: int, first: bool, glued: bool
     ) -> Iterator[Lexeme]:
-        """Yield the tokens of a variable's value. A name that is not set stays: `?` is a wildcard, too."""
+        """Yield the tokens of a variable's value. A name that is not set stays, as a wildcard."""
         value = self.variables.get(text[1:], os.environ.get(text[1:]))
         if value is None:
+            message = f"`{text}` is set neither by SETENV nor in the environment"
+            help = "set the variable; as a wildcard, write `*`"
+            span = Lexeme(LexemeKind.WORD, text, line, start, end, first, glued).span
+            self.findings.append(Diagnostic("GG155", message, span, help))
             yield Lexeme(LexemeKind.SYMBOL, "?", line, start, start + 1, first, glued)
             yield Lexeme(LexemeKind.WORD, text[1:], line, start + 1, end, False, True)
             return

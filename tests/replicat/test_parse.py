@@ -174,9 +174,22 @@ def test_variables_come_from_the_file_and_the_environment(monkeypatch: pytest.Mo
     monkeypatch.setenv("OF_BOTH", "machine")
     text = "SETENV (OF_BOTH = 'file')\nMAP ?OF_BOTH.T?, TARGET ?OF_MACHINE;\nMAP ?NOT_SET.T, TARGET A.B;\n"
     replicat, findings = parsed(text)
-    assert findings == []
+    assert ["`?NOT_SET` is set neither" in finding for finding in findings] == [True]
     names = [".".join(part.text for part in it.parts) for known in replicat.maps for it in (known.source, known.target)]
     assert names == ["file.T?", "m.out", "?NOT_SET.T", "A.B"]
+
+
+def test_a_default_container_is_that_of_names_without_one() -> None:
+    text = "MAP A.B, TARGET A.B;\nSOURCECATALOG pdb\nMAPEXCLUDE A.C\nSCHEMAEXCLUDE S\nCATALOGEXCLUDE Q\n"
+    replicat, findings = parsed(text + "MAP A.B, TARGET C.D;\nMAP X.A.B, TARGET E.F;\n")
+    assert findings == []
+    sources = [[part.text for part in known.source.parts] for known in replicat.maps]
+    assert sources == [["A", "B"], ["pdb", "A", "B"], ["X", "A", "B"]]
+    assert [".".join(part.text for part in known.parts) for known in replicat.excludes] == [
+        "pdb.A.C",
+        "pdb.S.*",
+        "Q.*.*",
+    ]
 
 
 def test_included_and_obeyed_files_are_read_where_they_stand(tmp_path: Path) -> None:

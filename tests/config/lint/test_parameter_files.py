@@ -174,6 +174,9 @@ def test_the_corpus_has_every_code() -> None:
         ("MAP A.B, TARGET A.B, FILTER (RAISEERROR 9999, X > 1);", "RAISEERROR"),
         ("MAP A.B, TARGET A.B, FILTER (@RANGE (1, 2));", "@RANGE"),
         ("MAP A.B, TARGET A.B, COLMAP (X = A + B * 2);", "*"),
+        ("MAP ?NOT_SET.B, TARGET A.B;", "?NOT_SET"),
+        ("TABLE A.B, EVENTACTIONS (STOP);\nMAP A.B, TARGET A.B;", "TABLE"),
+        ("EXCLUDETAG 02\nMAP A.B, TARGET A.B;", "EXCLUDETAG"),
         ("SPACESTONULL\nMAP A.B, TARGET A.B;", "SPACESTONULL"),
     ],
 )
