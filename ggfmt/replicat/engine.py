@@ -20,7 +20,7 @@ from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import STRING, Column, Kind, SqlType, TableDef
 from ggfmt.replicat.expressions import Compiler, column_named, refuse
 from ggfmt.replicat.functions import FUNCTIONS, UPDATE_KINDS
-from ggfmt.replicat.statements import ColumnMapping, ColumnMatches, ColumnValue, Expression, MapStatement, Name
+from ggfmt.replicat.statements import ColumnMapping, ColumnMatches, ColumnReference, Expression, MapStatement, NamePart
 from ggfmt.replicat.values import (
     Evaluation,
     RowImages,
@@ -224,7 +224,7 @@ class _MappingCompiler:
                 self._assumptions.append(f"column `{name}` has no source, and is missing in messages")
             assert known is not None
             return known, CompiledColumn(name, self._statement.span, place)
-        if isinstance(pair.value, ColumnValue) and pair.value.image == "AFTER":
+        if isinstance(pair.value, ColumnReference) and pair.value.image == "AFTER":
             place = self._expressions.place(pair.value.name, pair.value.span)
             column = known if self._target and known else replace(source.columns[place], name=name)
             return column, CompiledColumn(name, pair.span, place)
@@ -245,7 +245,7 @@ class _MappingCompiler:
         matches = self._statement.matches
         for target, source in matches.names:
             if target.casefold() == name.casefold():
-                return self._expressions.place(Name(source), self._statement.span)
+                return self._expressions.place(NamePart(source), self._statement.span)
         found = self._source.column_of(name)
         alike = [own for own in self._source.column_names if _bare(own, matches) == _bare(name, matches)]
         if found is None and len(alike) == 1:

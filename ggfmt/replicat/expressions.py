@@ -18,9 +18,9 @@ from ggfmt.diagnostics.diagnostic import ConfigurationError, Span, did_you_mean,
 from ggfmt.model.table import Kind, TableDef
 from ggfmt.replicat.statements import (
     Call,
-    ColumnValue,
+    ColumnReference,
     Expression,
-    Name,
+    NamePart,
     NumberLiteral,
     Operation,
     TextLiteral,
@@ -94,7 +94,7 @@ class Compiler:
         span = expression.span
         if isinstance(expression, Operation):
             return self._operation(regroup(expression))
-        if isinstance(expression, ColumnValue):
+        if isinstance(expression, ColumnReference):
             return self.column(expression)
         if isinstance(expression, Call):
             return self._call(expression)
@@ -104,7 +104,7 @@ class Compiler:
         kind: ValueKind = "number" if isinstance(expression, NumberLiteral) else "text"
         return Node(kind, lambda rows: ValueColumn(pa.repeat(pa.scalar(text), len(rows.batch))), span, text)
 
-    def place(self, name: Name, span: Span) -> int:
+    def place(self, name: NamePart, span: Span) -> int:
         """Return the place of a column of the source."""
         found = column_named(self.table, name)
         if found is not None:
@@ -115,7 +115,7 @@ class Compiler:
         help = f"did you mean `{near}`?" if near else f"columns: {list_names(self.table.column_names)}"
         refuse(f"table {self.table.full_name} has no column `{name.text}`", span, help, "GG160")
 
-    def column(self, value: ColumnValue, image: str | None = None) -> Node:
+    def column(self, value: ColumnReference, image: str | None = None) -> Node:
         place, of = self.place(value.name, value.span), image or value.image
         kind = _KINDS.get(self.table.columns[place].type.kind, "text")
         plain = None if of == "BEFORE" else place
@@ -161,7 +161,7 @@ class Compiler:
 
     def _operand(self, expression: Expression) -> Node:
         node = self.compile(expression)
-        if node.is_column and isinstance(expression, ColumnValue):
+        if node.is_column and isinstance(expression, ColumnReference):
             column = self.table.columns[self.place(expression.name, node.span)]
             if column.type.kind is Kind.BINARY:
                 refuse(f"column `{column.name}` has bytes, which expressions do not read", node.span)
@@ -181,7 +181,7 @@ class Compiler:
 
     def word(self, expression: Expression, words: Sequence[str]) -> str:
         """Return a word such as LEFT, which the parser may take for a column."""
-        name = expression.name.text if isinstance(expression, ColumnValue) else getattr(expression, "text", "")
+        name = expression.name.text if isinstance(expression, ColumnReference) else getattr(expression, "text", "")
         if name.upper() not in words:
             refuse("an unknown word", expression.span, f"use {list_names(words)}", "GG160")
         return str(name.upper())
@@ -257,7 +257,7 @@ class Compiler:
     def _state(self, symbol: str, left: Expression, right: Expression, span: Span) -> Node:
         """Compile a test of a column for @NULL, @PRESENT or @ABSENT."""
         column, word = (right, left) if isinstance(left, Word) else (left, right)
-        if not self.is_where or not isinstance(column, ColumnValue) or not isinstance(word, Word):
+        if not self.is_where or not isinstance(column, ColumnReference) or not isinstance(word, Word):
             refuse("only a column of a WHERE is compared with @NULL, @PRESENT or @ABSENT", span, None, "GG160")
         if symbol not in ("=", "<>"):
             refuse(f"`{symbol}` with @{word.text}", span, "use = or <>", "GG160")
@@ -320,7 +320,7 @@ class Compiler:
         return Node(kind, evaluate, yes.span)
 
 
-def column_named(table: TableDef, name: Name) -> str | None:
+def column_named(table: TableDef, name: NamePart) -> str | None:
     """Return the column that a name of the file means. Case counts in quotes alone."""
     found = name.text if name.quoted else table.column_of(name.text)
     return found if found in table.column_names else None

@@ -16,7 +16,7 @@ from ggfmt.kernels.primitives import digits
 from ggfmt.lazy import lazy_regex
 from ggfmt.replicat.dates import date, date_difference
 from ggfmt.replicat.expressions import BLANKS, Compiler, Function, missing_everywhere, refuse
-from ggfmt.replicat.statements import Call, ColumnValue, Expression
+from ggfmt.replicat.statements import Call, ColumnReference, Expression
 from ggfmt.replicat.values import (
     Evaluation,
     Made,
@@ -262,7 +262,7 @@ def _compute(compiler: Compiler, call: Call) -> Node:
 def _image(compiler: Compiler, call: Call) -> Node:
     """Compile a column of an image; of BEFOREAFTER the before image, if it has the column."""
     (value,) = call.arguments
-    if not isinstance(value, ColumnValue):
+    if not isinstance(value, ColumnReference):
         refuse(f"@{call.name} of something else than a column", value.span, None, "GG160")
     before, row = compiler.column(value, "BEFORE"), compiler.column(value, "AFTER")
 

@@ -11,9 +11,9 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.java.text import visible
 from ggfmt.replicat.statements import (
     Call,
-    ColumnValue,
+    ColumnReference,
     Expression,
-    Name,
+    NamePart,
     NumberLiteral,
     ObjectName,
     Operation,
@@ -53,7 +53,7 @@ class ExpressionParser:
 
     def object_name(self, start: Lexeme, cursor: Cursor) -> ObjectName:
         """Take the name of a table. `start`: the word before it."""
-        parts: list[Name] = []
+        parts: list[NamePart] = []
         first = cursor.peek()
         text, quoted, empty = "", False, True
         while (token := cursor.peek()) is not None and (token is first or token.glued):
@@ -61,20 +61,20 @@ class ExpressionParser:
                 break
             cursor.take()
             if token.is_symbol("."):
-                parts.append(Name(text, quoted))
+                parts.append(NamePart(text, quoted))
                 text, quoted, empty = "", False, True
             else:
                 text, quoted, empty = text + token.text, quoted or token.kind is LexemeKind.QUOTED, False
         span = start.span if first is None else first.span_to(cursor.last or first)
         if not empty or parts:
-            parts.append(Name(text, quoted))
+            parts.append(NamePart(text, quoted))
         if not parts or not all(part.text for part in parts) or len(parts) > 3:
             problem = "has a name of more than three parts" if parts else "has no name"
             problem = problem if all(part.text for part in parts) else "has a name with an empty part"
             raise ParameterError("GG151", f"{start.upper} {problem}", span, "write `schema.table`")
         return ObjectName(tuple(parts), span)
 
-    def column(self, cursor: Cursor) -> Name:
+    def column(self, cursor: Cursor) -> NamePart:
         token = cursor.take()
         if token is None or token.kind not in (LexemeKind.WORD, LexemeKind.QUOTED) or token.text.startswith("@"):
             last = token or cursor.last
@@ -84,7 +84,7 @@ class ExpressionParser:
         while cursor.at(".") and (dot := cursor.take()) is not None and dot.glued:
             following = cursor.take()
             text += f".{following.text if following else ''}"
-        return Name(text, quoted)
+        return NamePart(text, quoted)
 
     def open_group(self, start: Lexeme, cursor: Cursor) -> None:
         if not cursor.take_symbol("("):
@@ -134,7 +134,7 @@ class ExpressionParser:
         if token.kind is LexemeKind.TEXT:
             return TextLiteral(token.text, token.span)
         if token.kind is LexemeKind.QUOTED:
-            return ColumnValue(Name(token.text, True), token.span)
+            return ColumnReference(NamePart(token.text, True), token.span)
         if token.kind is not LexemeKind.WORD and not (token.is_symbol(".") and _is_number(cursor.peek())):
             raise _unexpected(token)
         if token.text.startswith("@"):
@@ -145,7 +145,7 @@ class ExpressionParser:
             return Word(token.upper, token.span)
         return self._column_value(token, cursor)
 
-    def _column_value(self, token: Lexeme, cursor: Cursor) -> ColumnValue:
+    def _column_value(self, token: Lexeme, cursor: Cursor) -> ColumnReference:
         following = cursor.peek()
         if token.upper in ("BEFORE", "AFTER") and following is not None:
             dot = following.is_symbol(".") and following.glued
@@ -153,14 +153,14 @@ class ExpressionParser:
                 if dot:
                     cursor.take()
                 name = self.column(cursor)
-                return ColumnValue(name, token.span_to(cursor.last or token), token.upper)
+                return ColumnReference(name, token.span_to(cursor.last or token), token.upper)
         text = token.text
         while cursor.at(".") and (dot_token := cursor.take()) is not None:
             part = cursor.take()
             if part is None or part.kind not in (LexemeKind.WORD, LexemeKind.QUOTED):
                 raise _unexpected(dot_token)
             text += f".{part.text}"
-        return ColumnValue(Name(text), token.span_to(cursor.last or token))
+        return ColumnReference(NamePart(text), token.span_to(cursor.last or token))
 
     def _call(self, token: Lexeme, cursor: Cursor, depth: int) -> Expression:
         name = token.text[1:].upper()
@@ -176,7 +176,7 @@ class ExpressionParser:
         words = _WORDS.get(name, ())
         while not cursor.at(")"):
             argument = self.expression(cursor, 0, depth + 1, words)
-            if name in _OF_TEXT and isinstance(argument, ColumnValue) and argument.name.quoted:
+            if name in _OF_TEXT and isinstance(argument, ColumnReference) and argument.name.quoted:
                 argument = TextLiteral(argument.name.text, argument.span)
             arguments.append(argument)
             if not cursor.take_symbol(","):

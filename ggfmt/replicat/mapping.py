@@ -22,7 +22,7 @@ from ggfmt.model.change import ChangeBatch, Image
 from ggfmt.model.table import TableDef, join_name, name_parts, split_name
 from ggfmt.replicat.account import EXCLUDED, FILTERED, IGNORED, INCOMPLETE, REACHED, TRUNCATES, UNNAMED
 from ggfmt.replicat.engine import CompiledMapping, compile_mapping
-from ggfmt.replicat.statements import Call, Kinds, MapStatement, Name, ObjectName, ReplicatFile
+from ggfmt.replicat.statements import Call, Kinds, MapStatement, NamePart, ObjectName, ReplicatFile
 
 log = logging.getLogger("ggfmt")
 
@@ -39,14 +39,14 @@ def _refuse(statement: MapStatement, message: str, help: str, table: str | None 
 
 
 @lru_cache(maxsize=1024)
-def _pattern(name: Name) -> re.Pattern[str]:
+def _pattern(name: NamePart) -> re.Pattern[str]:
     """Return the pattern of a part of a name. Without quotes, upper and lower case are the same."""
     texts = {"*": ".*", "?": "."}
     pattern = "".join(texts.get(char) or re.escape(char) for char in name.text)
     return re.compile(pattern, re.DOTALL | (0 if name.quoted else re.IGNORECASE))
 
 
-def _is_wild(name: Name) -> bool:
+def _is_wild(name: NamePart) -> bool:
     return "*" in name.text or "?" in name.text
 
 

@@ -11,7 +11,7 @@ from ggfmt.diagnostics.diagnostic import Span
 
 
 @dataclass(frozen=True)
-class Name:
+class NamePart:
     """One part of the name of a table, or the name of a column. `quoted`: in double quotes, so that case counts."""
 
     text: str
@@ -22,7 +22,7 @@ class Name:
 class ObjectName:
     """The name of a table, one to three parts; parts may have wildcards."""
 
-    parts: tuple[Name, ...]
+    parts: tuple[NamePart, ...]
     span: Span = field(compare=False)
 
 
@@ -30,10 +30,10 @@ class ObjectName:
 
 
 @dataclass(frozen=True)
-class ColumnValue:
+class ColumnReference:
     """A column. `image`: `AFTER` unless the file says `BEFORE`."""
 
-    name: Name
+    name: NamePart
     span: Span = field(compare=False)
     image: str = "AFTER"
 
@@ -82,14 +82,14 @@ class Operation:
     enclosed: bool = False
 
 
-Expression = ColumnValue | NumberLiteral | TextLiteral | Call | Word | Operation
+Expression = ColumnReference | NumberLiteral | TextLiteral | Call | Word | Operation
 
 
 @dataclass(frozen=True)
 class ColumnMapping:
     """A column of the target, and what it gets."""
 
-    target: Name
+    target: NamePart
     value: Expression
     span: Span = field(compare=False)
 
@@ -143,7 +143,7 @@ class MapStatement:
     span: Span = field(compare=False)
     kinds: Kinds = Kinds()
     matches: ColumnMatches = ColumnMatches()
-    key: tuple[Name, ...] = ()
+    key: tuple[NamePart, ...] = ()
     columns: tuple[ColumnMapping, ...] | None = None
     defaults: bool = True
     filters: tuple[Filter, ...] = ()

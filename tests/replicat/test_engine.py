@@ -31,7 +31,16 @@ from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError
 from ggfmt.model.change import ChangeBatch, ImageColumn
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.replicat.engine import compile_mapping
-from ggfmt.replicat.statements import Call, ColumnMatches, ColumnValue, Expression, Filter, MapStatement, Name, Word
+from ggfmt.replicat.statements import (
+    Call,
+    ColumnMatches,
+    ColumnReference,
+    Expression,
+    Filter,
+    MapStatement,
+    NamePart,
+    Word,
+)
 
 ROWS = 10_000
 _NUMBERS = ["0", "1", "-1", "2", "10", "7.50", "-0.25", "007", "1e2", "12345678901234567890", "9" * 45, "x", ""]
@@ -167,7 +176,7 @@ def mapped_row(row: dict[str, Any], columns: dict[str, Expression], filters: lis
     if row["op"] == "D":
         return new, None
     old = row.get("before")
-    plain = {name: value.name.text for name, value in columns.items() if isinstance(value, ColumnValue)}
+    plain = {name: value.name.text for name, value in columns.items() if isinstance(value, ColumnReference)}
     lacking = dict.fromkeys(columns, MISSING) | {name: (old or {}).get(source) for name, source in plain.items()}
     return old and [lacking.get(name, old.get(name)) for name in (*TABLE.column_names, "NEW")], new
 
@@ -275,7 +284,10 @@ def test_types_and_keys_of_a_target() -> None:
         "column `SUM` has the type number, from its expression (r.prm:3:5)",
         "column `C` has the type string, from the column of the source with its name (r.prm:3:5)",
     )
-    assert compile_mapping(statement(columns, key=(Name("sum"), Name("T"))), TABLE).table.key_names == ("SUM", "T")
+    assert compile_mapping(statement(columns, key=(NamePart("sum"), NamePart("T"))), TABLE).table.key_names == (
+        "SUM",
+        "T",
+    )
     assert compile_mapping(statement(columns), TABLE, None).table.key_names == ("A",)
     assert compile_mapping(statement(None), TABLE, TARGET).table == TARGET
     lost = compile_mapping(statement({"T": column("D")}, defaults=False), TABLE)
@@ -293,7 +305,7 @@ def test_types_and_keys_of_a_target() -> None:
         (statement({"c": column("A"), "C": column("B")}), None, "COLMAP names column `C` twice"),
         (statement({"new": column("A"), "NEW": column("B")}), None, "COLMAP names column `new` twice"),
         (statement(None, matches=ColumnMatches(prefixes=("T_",))), None, "COLMATCH needs the columns of the target"),
-        (statement(None, key=(Name("Q"),)), None, "the target has no column `Q` of KEYCOLS"),
+        (statement(None, key=(NamePart("Q"),)), None, "the target has no column `Q` of KEYCOLS"),
         (statement({"Z": call("DATE", text("DD"), text("DD"), column("C"))}), TARGET, "GoldenGate corrects this mask"),
     ],
 )
@@ -352,7 +364,9 @@ def test_images_of_a_batch_with_one_image_each_stay_shared() -> None:
 def test_key_updates_stay_those_of_the_reader_with_the_same_key() -> None:
     batch = replace(batch_of([{"op": "U", "A": "1", "B": "2"}]), key_update=pa.array([True]))
     assert compile_mapping(statement({"ID": column("A")}, defaults=False), TABLE).apply(batch)[0].key_update is not None
-    assert compile_mapping(statement({"ID": column("A")}, key=(Name("B"),)), TABLE).apply(batch)[0].key_update is None
+    assert (
+        compile_mapping(statement({"ID": column("A")}, key=(NamePart("B"),)), TABLE).apply(batch)[0].key_update is None
+    )
 
 
 def test_tokens_are_a_need() -> None:

@@ -12,11 +12,11 @@ from ggfmt.replicat.parse import find_file, parse_content, properties_file, read
 from ggfmt.replicat.statements import (
     Call,
     ColumnMatches,
-    ColumnValue,
+    ColumnReference,
     Expression,
     Kinds,
     MapStatement,
-    Name,
+    NamePart,
     NumberLiteral,
     Operation,
     ReplicatFile,
@@ -53,8 +53,8 @@ def parsed(text: str) -> tuple[ReplicatFile, list[str]]:
     return replicat, [str(item) for item in findings]
 
 
-def column(name: str, image: str = "AFTER") -> ColumnValue:
-    return ColumnValue(Name(name), Span(), image)
+def column(name: str, image: str = "AFTER") -> ColumnReference:
+    return ColumnReference(NamePart(name), Span(), image)
 
 
 def number(text: str) -> NumberLiteral:
@@ -76,14 +76,14 @@ def test_a_file_is_read_in_full() -> None:
     assert (replicat.group_operations, replicat.max_operations) == (1000, 20000)
     assert replicat.source_definitions == ("dirdef/a.def",)
     assert [exclude.parts for exclude in replicat.excludes] == [
-        (Name("SHOP"), Name("TMP*")),
-        (Name("SYS"), Name("*")),
-        (Name("Old", quoted=True), Name("*"), Name("*")),
+        (NamePart("SHOP"), NamePart("TMP*")),
+        (NamePart("SYS"), NamePart("*")),
+        (NamePart("Old", quoted=True), NamePart("*"), NamePart("*")),
     ]
     assert [part.text for part in (*first.source.parts, *first.target.parts)] == ["pdb", "SHOP", "T_?", "RPT", "*"]
     assert first.kinds == Kinds(truncates=True)
     assert first.matches == ColumnMatches((("A", "B"),), ("P_",))
-    assert first.key == (Name("ID"), Name("Line", quoted=True))
+    assert first.key == (NamePart("ID"), NamePart("Line", quoted=True))
     assert first.defaults
     assert [(mapping.target.text, mapping.value) for mapping in first.columns or ()] == [
         ("OP", Call("GETENV", (TextLiteral("GGHEADER", Span()), TextLiteral("OPTYPE", Span())), Span())),
@@ -119,7 +119,7 @@ def test_a_line_with_a_password_is_not_shown() -> None:
         ("BEFORE A", column("A", "BEFORE")),
         ("AFTER.A", column("A")),
         ("BEFORE", column("BEFORE")),
-        ('"A b"', ColumnValue(Name("A b", quoted=True), Span())),
+        ('"A b"', ColumnReference(NamePart("A b", quoted=True), Span())),
         ("12", NumberLiteral("12", Span())),
         (".5", NumberLiteral(".5", Span())),
         ("1.50", NumberLiteral("1.50", Span())),

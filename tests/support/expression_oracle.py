@@ -9,7 +9,7 @@ from typing import Any
 
 from expressions import MISSING
 
-from ggfmt.replicat.statements import Call, ColumnValue, Expression, NumberLiteral, Operation, TextLiteral, Word
+from ggfmt.replicat.statements import Call, ColumnReference, Expression, NumberLiteral, Operation, TextLiteral, Word
 
 EXACT = Context(prec=10_000)
 Row = Mapping[str, Any]
@@ -20,7 +20,7 @@ class Undecided(Exception):
 
 
 def is_number_kind(expression: Expression) -> bool:
-    if isinstance(expression, ColumnValue):
+    if isinstance(expression, ColumnReference):
         return expression.name.text in "AB"
     if isinstance(expression, Call):
         return expression.name in ("COMPUTE", "STRLEN", "STRFIND", "STRCMP", "STREQ", "VALONEOF", "NUMSTR")
@@ -67,7 +67,7 @@ def strict(values: list[Any]) -> Any:
 
 def evaluate(expression: Expression, row: Row) -> Any:
     """A text, number or condition, None for NULL, or MISSING. Raises: Undecided."""
-    if isinstance(expression, ColumnValue):
+    if isinstance(expression, ColumnReference):
         return row.get(expression.name.text)
     if isinstance(expression, NumberLiteral):
         return expression.text

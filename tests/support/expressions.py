@@ -15,11 +15,11 @@ from ggfmt.replicat.engine import CompiledMapping, compile_mapping
 from ggfmt.replicat.statements import (
     Call,
     ColumnMapping,
-    ColumnValue,
+    ColumnReference,
     Expression,
     Filter,
     MapStatement,
-    Name,
+    NamePart,
     NumberLiteral,
     ObjectName,
     Operation,
@@ -44,8 +44,8 @@ def span() -> Span:
     return Span(file="r.prm", line=3, column=5)
 
 
-def column(name: str, image: str = "AFTER", quoted: bool = False) -> ColumnValue:
-    return ColumnValue(Name(name, quoted), span(), image)
+def column(name: str, image: str = "AFTER", quoted: bool = False) -> ColumnReference:
+    return ColumnReference(NamePart(name, quoted), span(), image)
 
 
 def number(text: str) -> NumberLiteral:
@@ -74,10 +74,10 @@ def statement(
     defaults: bool = True,
     **more: Any,
 ) -> MapStatement:
-    name = ObjectName((Name("T"),), span())
+    name = ObjectName((NamePart("T"),), span())
     pairs = None
     if columns is not None:
-        pairs = tuple(ColumnMapping(Name(name), value, span()) for name, value in columns.items())
+        pairs = tuple(ColumnMapping(NamePart(name), value, span()) for name, value in columns.items())
     return MapStatement(name, name, span(), columns=pairs, defaults=defaults, filters=tuple(filters), **more)
 
 

@@ -18,10 +18,10 @@ from ggfmt.lazy import lazy_regex
 from ggfmt.replicat.parse import find_file, parse_content, properties_file
 from ggfmt.replicat.statements import (
     Call,
-    ColumnValue,
+    ColumnReference,
     Expression,
     MapStatement,
-    Name,
+    NamePart,
     ObjectName,
     Operation,
     ReplicatFile,
@@ -178,7 +178,7 @@ def _overlapping(maps: Sequence[MapStatement]) -> Iterator[Diagnostic]:
 
 def _made(target: ObjectName, source: ObjectName) -> tuple[str, ...]:
     """Return the target of a source: `*` is the source's part."""
-    pairs = zip_longest(target.parts[::-1], source.parts[::-1][: len(target.parts)], fillvalue=Name("*"))
+    pairs = zip_longest(target.parts[::-1], source.parts[::-1][: len(target.parts)], fillvalue=NamePart("*"))
     return tuple(_fold(part).replace("*", _fold(of_source)) for part, of_source in pairs)
 
 
@@ -216,7 +216,7 @@ def _names(statement: MapStatement) -> Iterator[Diagnostic]:
             yield Diagnostic("GG153", message, target.span, "write `*`", rewrite=_rewrite(target, wanted))
 
 
-def _rewrite(target: ObjectName, part: Name) -> Rewrite | None:
+def _rewrite(target: ObjectName, part: NamePart) -> Rewrite | None:
     """Return a line in which a part of a target is `*`; None if the target is not as written."""
     span = target.span
     if span.source is None or span.line is None or span.column is None:
@@ -236,7 +236,7 @@ def _excluded(statement: MapStatement, excludes: Iterable[ObjectName]) -> Iterat
             return
 
 
-def _covers(pattern: Name | None, part: Name | None) -> bool:
+def _covers(pattern: NamePart | None, part: NamePart | None) -> bool:
     """Return whether every name of a part fits the pattern of an exclusion, which may lack a container."""
     if pattern is None or part is None:
         return pattern is None or pattern.text == "*"
@@ -244,7 +244,7 @@ def _covers(pattern: Name | None, part: Name | None) -> bool:
     return re.fullmatch(fits, _fold(part), re.DOTALL) is not None
 
 
-def _fold(name: Name) -> str:
+def _fold(name: NamePart) -> str:
     return name.text if name.quoted else name.text.upper()
 
 
@@ -299,7 +299,7 @@ def _unknown_columns(replicat: ReplicatFile) -> Iterator[Diagnostic]:
     for statement in replicat.maps:
         values = [part for column in statement.columns or () for part in _inner(column.value)]
         values += [part for known in statement.filters for part in _inner(known.condition)]
-        read = [(value.name, value.span) for value in values if isinstance(value, ColumnValue)]
+        read = [(value.name, value.span) for value in values if isinstance(value, ColumnReference)]
         written = [(column.target, column.span) for column in statement.columns or ()]
         keys = [(name, statement.span) for name in statement.key]
         for name, tables, used in ((statement.source, sources, read), (statement.target, targets, [*written, *keys])):
