@@ -357,7 +357,8 @@ class Process:
             HandlerSettings.of(each, configuration.run).shows_before_images for each in configuration.handlers
         )
         targets = self._load(self._file.target_definitions, "TARGETDEFS", source)
-        return Replicat(self._file, targets, strict, shows)
+        kind = None if configuration is None else configuration.run.update_op_type
+        return Replicat(self._file, targets, strict, shows, kind)
 
     def _load(self, names: Sequence[str], what: str, source: WriterSettings) -> dict[str, TableDef]:
         files = [self._find(name, what, "put the file there") for name in names]

@@ -22,7 +22,7 @@ from ggfmt.options.templates import (
     PathTemplate,
     UnknownValue,
 )
-from ggfmt.options.value_types import Keys, NamePart, Pairs, Path, ReleaseChoice, SchemaDirectory, Size, Text
+from ggfmt.options.value_types import Choice, Keys, NamePart, Pairs, Path, ReleaseChoice, SchemaDirectory, Size, Text
 
 # The event handlers of GoldenGate's File Writer, and what ggfmt does instead of each.
 #
@@ -227,6 +227,12 @@ class RunOptions(Options):
         name="target.template",
     )
     group_name: str | None = option(Text(), None, "Use this name of the Replicat group in templates.", example="rep1")
+    update_op_type: str | None = option(
+        Choice({"UPDATE": "the word of a full update", "SQL COMPUPDATE": "the word of a compressed update"}),
+        None,
+        "With `--replicat`: use this OPTYPE for updates, as the trail has it. Updates of the key have PK UPDATE.",
+        example="SQL COMPUPDATE",
+    )
     variables: tuple[tuple[str, str], ...] = option(
         Pairs(),
         (),

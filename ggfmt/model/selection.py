@@ -54,6 +54,10 @@ class TableMaps(Protocol):
     @property
     def needs_tokens(self) -> bool: ...
 
+    @property
+    def needs_images(self) -> bool:
+        """Whether they need more of before images, and of key updates, than the messages."""
+
     def names(self, table: str) -> bool:
         """Return whether operations of a table may reach the handler."""
 

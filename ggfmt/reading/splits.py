@@ -79,7 +79,13 @@ class ReadJob:
         if maps is not None:
             names = (table.full_name for table in self.definitions if self.selection.selects(table.full_name))
             in_order = projection.in_order or (maps.joins and maps.join({*names}))
-            projection = replace(projection, in_order=in_order, tokens=projection.tokens or maps.needs_tokens)
+            projection = replace(
+                projection,
+                row_only=projection.row_only and not maps.needs_images,
+                key_updates=projection.key_updates or maps.needs_images,
+                tokens=projection.tokens or maps.needs_tokens,
+                in_order=in_order,
+            )
         return reader_of(self.input_format, self.source)(catalog, projection, self.source)
 
     def catalog_at(self, split: Split) -> Catalog:

@@ -13,14 +13,21 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings
-from ggfmt.columnar.images import differ, unless_all, updates_from
+from ggfmt.columnar.images import differ, key_updates, unless_all, updates_from
 from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Abend, Span, list_names
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import STRING, Column, Kind, SqlType, TableDef
 from ggfmt.replicat.expressions import Compiler, column_named, refuse
-from ggfmt.replicat.functions import FUNCTIONS, UPDATE_KINDS
-from ggfmt.replicat.statements import ColumnMapping, ColumnMatches, ColumnReference, Expression, MapStatement, NamePart
+from ggfmt.replicat.functions import FUNCTIONS, KEY_UPDATE, UPDATE_KINDS
+from ggfmt.replicat.statements import (
+    ColumnMapping,
+    ColumnMatches,
+    ColumnReference,
+    Expression,
+    MapStatement,
+    WrittenName,
+)
 from ggfmt.replicat.values import (
     Evaluation,
     RowImages,
@@ -149,19 +156,25 @@ class CompiledMapping:
         raise Abend("GG412", message, place, "change the expression so that it does not need this value")
 
 
-def compile_mapping(statement: MapStatement, table: TableDef, target: TableDef | None = None) -> CompiledMapping:
-    """Compile a MAP for a definition of its source. `target`: its definition from TARGETDEFS.
+def compile_mapping(
+    statement: MapStatement, table: TableDef, target: TableDef | None = None, update_kind: str | None = None
+) -> CompiledMapping:
+    """Compile a MAP for a definition of its source. `target`: its definition from TARGETDEFS. `update_kind`: the OPTYPE
+    of updates in the trail, except of the key.
 
     Raises: ConfigurationError for what GoldenGate or ggfmt refuses, with its place in the file.
     """
     try:
-        return _MappingCompiler(statement, table, target).compile()
+        return _MappingCompiler(statement, table, target, update_kind).compile()
     except RecursionError:
         refuse("an expression is nested too deeply", statement.span)
 
 
 class _MappingCompiler:
-    def __init__(self, statement: MapStatement, table: TableDef, target: TableDef | None) -> None:
+    def __init__(
+        self, statement: MapStatement, table: TableDef, target: TableDef | None, update_kind: str | None
+    ) -> None:
+        self._update_kind = update_kind
         self._statement, self._source, self._target = statement, table, target
         self._expressions = Compiler(table, FUNCTIONS)
         self._assumptions: list[str] = []
@@ -193,7 +206,10 @@ class _MappingCompiler:
         compiler = self._expressions
         compiler.uses_update_kind = False
         run = compiler.truth(expression) if is_condition else partial(as_text, compiler.compile(expression))
-        return _of_any_update_kind(run, expression.span) if compiler.uses_update_kind else run
+        if not compiler.uses_update_kind:
+            return run
+        known = self._update_kind
+        return _of_any_update_kind(run, expression.span) if known is None else partial(_of_update_kind, run, known)
 
     def _columns(self) -> list[tuple[Column, CompiledColumn]]:
         """Return the columns of the target in their order, and where each comes from."""
@@ -245,7 +261,7 @@ class _MappingCompiler:
         matches = self._statement.matches
         for target, source in matches.names:
             if target.casefold() == name.casefold():
-                return self._expressions.place(NamePart(source), self._statement.span)
+                return self._expressions.place(WrittenName(source), self._statement.span)
         found = self._source.column_of(name)
         alike = [own for own in self._source.column_names if _bare(own, matches) == _bare(name, matches)]
         if found is None and len(alike) == 1:
@@ -281,10 +297,16 @@ def _bare(name: str, matches: ColumnMatches) -> str:
     return reduce(lambda text, suffix: text.removesuffix(suffix.casefold()), matches.suffixes, name)
 
 
+def _of_update_kind(run: Evaluation, kind: str, rows: RowImages) -> ValueColumn:
+    moved = key_updates(rows.batch)
+    return run(replace(rows, update_kind=kind if moved is None else pc.if_else(moved, KEY_UPDATE, kind)))
+
+
 def _of_any_update_kind(run: Evaluation, span: Span) -> Evaluation:
     """Return an evaluation that is undecided where it depends on the OPTYPE of an update, of which several are
     possible."""
-    message = f"the result depends on whether OPTYPE is {', '.join(UPDATE_KINDS[:-1])} or {UPDATE_KINDS[-1]}"
+    kinds = f"{', '.join(UPDATE_KINDS[:-1])} or {UPDATE_KINDS[-1]}"
+    message = f"the result depends on whether OPTYPE is {kinds}, which `ggfmt.updateOpType` can state"
 
     def evaluate(rows: RowImages) -> ValueColumn:
         if not pc.equal(rows.batch.op, "U").true_count:

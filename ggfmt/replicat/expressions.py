@@ -20,11 +20,11 @@ from ggfmt.replicat.statements import (
     Call,
     ColumnReference,
     Expression,
-    NamePart,
     NumberLiteral,
     Operation,
     TextLiteral,
     Word,
+    WrittenName,
 )
 from ggfmt.replicat.values import (
     COMPARISONS,
@@ -104,7 +104,7 @@ class Compiler:
         kind: ValueKind = "number" if isinstance(expression, NumberLiteral) else "text"
         return Node(kind, lambda rows: ValueColumn(pa.repeat(pa.scalar(text), len(rows.batch))), span, text)
 
-    def place(self, name: NamePart, span: Span) -> int:
+    def place(self, name: WrittenName, span: Span) -> int:
         """Return the place of a column of the source."""
         found = column_named(self.table, name)
         if found is not None:
@@ -320,7 +320,7 @@ class Compiler:
         return Node(kind, evaluate, yes.span)
 
 
-def column_named(table: TableDef, name: NamePart) -> str | None:
+def column_named(table: TableDef, name: WrittenName) -> str | None:
     """Return the column that a name of the file means. Case counts in quotes alone."""
     found = name.text if name.quoted else table.column_of(name.text)
     return found if found in table.column_names else None

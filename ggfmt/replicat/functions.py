@@ -295,7 +295,8 @@ def _token(compiler: Compiler, call: Call, name: str | None = None) -> Node:
     return Node("text", evaluate, call.span)
 
 
-UPDATE_KINDS = ("UPDATE", "SQL COMPUPDATE", "PK UPDATE")
+KEY_UPDATE = "PK UPDATE"
+UPDATE_KINDS = ("UPDATE", "SQL COMPUPDATE", KEY_UPDATE)
 
 
 def _getenv(compiler: Compiler, call: Call) -> Node:

@@ -13,12 +13,12 @@ from ggfmt.replicat.statements import (
     Call,
     ColumnReference,
     Expression,
-    NamePart,
     NumberLiteral,
     ObjectName,
     Operation,
     TextLiteral,
     Word,
+    WrittenName,
 )
 from ggfmt.replicat.table import Section, TableEntry, entries
 from ggfmt.replicat.tokens import Cursor, Lexeme, LexemeKind
@@ -53,7 +53,7 @@ class ExpressionParser:
 
     def object_name(self, start: Lexeme, cursor: Cursor) -> ObjectName:
         """Take the name of a table. `start`: the word before it."""
-        parts: list[NamePart] = []
+        parts: list[WrittenName] = []
         first = cursor.peek()
         text, quoted, empty = "", False, True
         while (token := cursor.peek()) is not None and (token is first or token.glued):
@@ -61,20 +61,20 @@ class ExpressionParser:
                 break
             cursor.take()
             if token.is_symbol("."):
-                parts.append(NamePart(text, quoted))
+                parts.append(WrittenName(text, quoted))
                 text, quoted, empty = "", False, True
             else:
                 text, quoted, empty = text + token.text, quoted or token.kind is LexemeKind.QUOTED, False
         span = start.span if first is None else first.span_to(cursor.last or first)
         if not empty or parts:
-            parts.append(NamePart(text, quoted))
+            parts.append(WrittenName(text, quoted))
         if not parts or not all(part.text for part in parts) or len(parts) > 3:
             problem = "has a name of more than three parts" if parts else "has no name"
             problem = problem if all(part.text for part in parts) else "has a name with an empty part"
             raise ParameterError("GG151", f"{start.upper} {problem}", span, "write `schema.table`")
         return ObjectName(tuple(parts), span)
 
-    def column(self, cursor: Cursor) -> NamePart:
+    def column(self, cursor: Cursor) -> WrittenName:
         token = cursor.take()
         if token is None or token.kind not in (LexemeKind.WORD, LexemeKind.QUOTED) or token.text.startswith("@"):
             last = token or cursor.last
@@ -84,7 +84,7 @@ class ExpressionParser:
         while cursor.at(".") and (dot := cursor.take()) is not None and dot.glued:
             following = cursor.take()
             text += f".{following.text if following else ''}"
-        return NamePart(text, quoted)
+        return WrittenName(text, quoted)
 
     def open_group(self, start: Lexeme, cursor: Cursor) -> None:
         if not cursor.take_symbol("("):
@@ -134,7 +134,7 @@ class ExpressionParser:
         if token.kind is LexemeKind.TEXT:
             return TextLiteral(token.text, token.span)
         if token.kind is LexemeKind.QUOTED:
-            return ColumnReference(NamePart(token.text, True), token.span)
+            return ColumnReference(WrittenName(token.text, True), token.span)
         if token.kind is not LexemeKind.WORD and not (token.is_symbol(".") and _is_number(cursor.peek())):
             raise _unexpected(token)
         if token.text.startswith("@"):
@@ -160,7 +160,7 @@ class ExpressionParser:
             if part is None or part.kind not in (LexemeKind.WORD, LexemeKind.QUOTED):
                 raise _unexpected(dot_token)
             text += f".{part.text}"
-        return ColumnReference(NamePart(text), token.span_to(cursor.last or token))
+        return ColumnReference(WrittenName(text), token.span_to(cursor.last or token))
 
     def _call(self, token: Lexeme, cursor: Cursor, depth: int) -> Expression:
         name = token.text[1:].upper()

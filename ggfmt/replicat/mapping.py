@@ -22,7 +22,7 @@ from ggfmt.model.change import ChangeBatch, Image
 from ggfmt.model.table import TableDef, join_name, name_parts, split_name
 from ggfmt.replicat.account import EXCLUDED, FILTERED, IGNORED, INCOMPLETE, REACHED, TRUNCATES, UNNAMED
 from ggfmt.replicat.engine import CompiledMapping, compile_mapping
-from ggfmt.replicat.statements import Call, Kinds, MapStatement, NamePart, ObjectName, ReplicatFile
+from ggfmt.replicat.statements import Call, Kinds, MapStatement, ObjectName, ReplicatFile, WrittenName
 
 log = logging.getLogger("ggfmt")
 
@@ -39,14 +39,14 @@ def _refuse(statement: MapStatement, message: str, help: str, table: str | None 
 
 
 @lru_cache(maxsize=1024)
-def _pattern(name: NamePart) -> re.Pattern[str]:
+def _pattern(name: WrittenName) -> re.Pattern[str]:
     """Return the pattern of a part of a name. Without quotes, upper and lower case are the same."""
     texts = {"*": ".*", "?": "."}
     pattern = "".join(texts.get(char) or re.escape(char) for char in name.text)
     return re.compile(pattern, re.DOTALL | (0 if name.quoted else re.IGNORECASE))
 
 
-def _is_wild(name: NamePart) -> bool:
+def _is_wild(name: WrittenName) -> bool:
     return "*" in name.text or "?" in name.text
 
 
@@ -115,19 +115,21 @@ class Replicat:
     targets  the definitions of TARGETDEFS, by name
     strict   whether an operation that is dropped for a missing column stops the run
     before_images  whether messages show the before images of updates
+    update_kind  the OPTYPE of updates in the trail, except of the key; None: unknown
     """
 
     file: ReplicatFile
     targets: Mapping[str, TableDef] = field(default_factory=dict)
     strict: bool = False
     before_images: bool = True
+    update_kind: str | None = None
 
     @property
     def shown(self) -> str:
         """The name of the file, and a digest of what decides on operations."""
         import hashlib
 
-        decisive = self.file.maps, self.file.excludes, self.file.allows_duplicates
+        decisive = self.file.maps, self.file.excludes, self.file.allows_duplicates, self.update_kind
         tables = sorted((name, table.fingerprint) for name, table in self.targets.items())
         digest = hashlib.sha256(repr((_plain(decisive), tables)).encode()).hexdigest()
         return f"{basename(self.file.file)} {digest[:16]}"
@@ -145,7 +147,11 @@ class Replicat:
 
     @cached_property
     def needs_tokens(self) -> bool:
-        return any(each.name == "TOKEN" for each in _calls(self.file.maps))
+        return any(each.name in ("TOKEN", "GETENV") for each in _calls(self.file.maps))
+
+    @cached_property
+    def needs_images(self) -> bool:
+        return any(each.columns is not None or each.filters or each.key for each in self.file.maps)
 
     def names(self, table: str) -> bool:
         """Return whether operations of a table may reach the handler."""
@@ -246,7 +252,7 @@ class MappedTable:
         self.assumptions: tuple[str, ...] = ()
         self.table = replace(source, full_name=own.target)
         if source.columns:
-            compiled = compile_mapping(statement, source, target)
+            compiled = compile_mapping(statement, source, target, replicat.update_kind)
             self.table = replace(compiled.table, full_name=own.target)
             self._compiled, self.assumptions = replace(compiled, table=self.table), compiled.assumptions
         # Where columns are mapped, the mapping decides.

@@ -23,9 +23,9 @@ from ggfmt.replicat.statements import (
     GivenParameter,
     Kinds,
     MapStatement,
-    NamePart,
     ObjectName,
     ReplicatFile,
+    WrittenName,
 )
 from ggfmt.replicat.table import OTHER_FILES, MessageEffect, Section, TableEntry, entries
 from ggfmt.replicat.tokens import MAX_BYTES, MAX_FINDINGS, Cursor, Lexeme, LexemeKind, Tokenizer, begins_parameter
@@ -122,7 +122,7 @@ class _ParameterParser(ExpressionParser):
         self._tokenizer = Tokenizer(self.findings)
         self._reading: list[str] = []  # files that include each other
         self._files = 0
-        self._catalog: NamePart | None = None
+        self._catalog: WrittenName | None = None
         self._unknown: list[Diagnostic] = []
 
     def report(self, code: str, message: str, span: Span, help: str | None = None, **more: Any) -> None:
@@ -257,7 +257,7 @@ class _ParameterParser(ExpressionParser):
 
     def exclude(self, token: Lexeme, arguments: Sequence[Lexeme]) -> None:
         own = {"CATALOGEXCLUDE": 0, "SCHEMAEXCLUDE": 1}.get(token.upper, 2)  # parts without a container
-        name, wildcard = self._in_catalog(self.object_name(token, Cursor(arguments)), own), (NamePart("*"),)
+        name, wildcard = self._in_catalog(self.object_name(token, Cursor(arguments)), own), (WrittenName("*"),)
         if token.upper == "SCHEMAEXCLUDE":
             name = replace(name, parts=name.parts + wildcard)
         elif token.upper == "CATALOGEXCLUDE":
@@ -426,7 +426,7 @@ class _ParameterParser(ExpressionParser):
         kinds = "".join(kind for kind in "IUD" if kind in (tested or "IUD") and kind not in ignored)
         return Filter(condition, token.span, kinds, token.upper == "WHERE")
 
-    def _columns(self, token: Lexeme, cursor: Cursor) -> tuple[NamePart, ...]:
+    def _columns(self, token: Lexeme, cursor: Cursor) -> tuple[WrittenName, ...]:
         self.open_group(token, cursor)
         names = [self.column(cursor)]
         while cursor.take_symbol(","):

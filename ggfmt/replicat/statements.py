@@ -11,7 +11,7 @@ from ggfmt.diagnostics.diagnostic import Span
 
 
 @dataclass(frozen=True)
-class NamePart:
+class WrittenName:
     """One part of the name of a table, or the name of a column. `quoted`: in double quotes, so that case counts."""
 
     text: str
@@ -22,7 +22,7 @@ class NamePart:
 class ObjectName:
     """The name of a table, one to three parts; parts may have wildcards."""
 
-    parts: tuple[NamePart, ...]
+    parts: tuple[WrittenName, ...]
     span: Span = field(compare=False)
 
 
@@ -33,7 +33,7 @@ class ObjectName:
 class ColumnReference:
     """A column. `image`: `AFTER` unless the file says `BEFORE`."""
 
-    name: NamePart
+    name: WrittenName
     span: Span = field(compare=False)
     image: str = "AFTER"
 
@@ -89,7 +89,7 @@ Expression = ColumnReference | NumberLiteral | TextLiteral | Call | Word | Opera
 class ColumnMapping:
     """A column of the target, and what it gets."""
 
-    target: NamePart
+    target: WrittenName
     value: Expression
     span: Span = field(compare=False)
 
@@ -143,7 +143,7 @@ class MapStatement:
     span: Span = field(compare=False)
     kinds: Kinds = Kinds()
     matches: ColumnMatches = ColumnMatches()
-    key: tuple[NamePart, ...] = ()
+    key: tuple[WrittenName, ...] = ()
     columns: tuple[ColumnMapping, ...] | None = None
     defaults: bool = True
     filters: tuple[Filter, ...] = ()

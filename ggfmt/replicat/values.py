@@ -59,7 +59,7 @@ class RowImages:
 
     batch: ChangeBatch
     reasons: dict[tuple[str, Span], int]
-    update_kind: str = ""
+    update_kind: str | pa.StringArray = ""
     columns: dict[tuple[int, str], ValueColumn] = field(default_factory=dict)
     numbers: dict[int, tuple[Array, pa.BooleanArray | None]] = field(default_factory=dict)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from postgres import server_or_skip
 from runs import MOMENT, content, manifest, metadata, operation, tables, write_lines
 
 import ggfmt
@@ -224,6 +225,52 @@ def test_columns_and_filters(home: Home) -> None:
     assert result.totals["mapped_operations"]["GG.A"]["r.prm:3"] == {"filtered": 1, "reached": 2}
     with pytest.raises(Abend, match=r"GG412.*before image"):
         home.run(line, out="with before images")
+
+
+@pytest.mark.example("GG412")
+def test_the_word_for_updates_is_that_of_the_trail(home: Home) -> None:
+    moved = operation(3, "GG.A", "U") | {"primary_keys": ["ID"]}
+    moved["before"], moved["after"] = {"ID": "1", "NAME": "x"}, {"ID": "2", "NAME": "x"}
+    inputs = write_lines(home.root / "kinds.json", [*RECORDS[:1], RECORDS[2], moved, RECORDS[4]])
+    maps = "MAP GG.*, TARGET GG.*, COLMAP (USEDEFAULTS, KIND = @GETENV ('GGHEADER', 'OPTYPE'));"
+    row = {"gg.handler.j.format": "json_row", "gg.handler.j.format.pkUpdateHandling": "update"}
+    with pytest.raises(Abend, match=r"GG412\] the result depends on whether OPTYPE is .*`ggfmt.updateOpType`"):
+        home.run(maps, inputs=inputs, settings=row)
+    given = {**row, "ggfmt.updateOpType": "SQL COMPUPDATE"}
+    table = TableDef("GG.A", (Column("ID", key=1), Column("NAME"), Column("AMOUNT")))
+    home.run(maps, inputs=inputs, settings=given, definitions={"GG.A": table})
+    kinds = [message["KIND"] for message in home.messages()]
+    assert kinds == ["INSERT", "SQL COMPUPDATE", "PK UPDATE", "DELETE"]
+
+
+def test_a_row_format_does_not_hide_before_images_from_expressions(home: Home) -> None:
+    update = operation(1, "GG.A", "U")
+    update["before"] = {**update["after"], "NAME": "old"}
+    inputs = write_lines(home.root / "before.json", [update])
+    maps = "MAP GG.*, TARGET GG.*, FILTER (@STREQ (BEFORE.NAME, 'old')), COLMAP (USEDEFAULTS, WAS = BEFORE.NAME);"
+    home.run(maps, inputs=inputs, settings={"gg.handler.j.format": "json_row"})
+    assert [message["WAS"] for message in home.messages()] == ["old"]
+
+
+def test_the_sample_runs_as_its_page_says(tmp_path: Path) -> None:
+    samples = Path(__file__).parents[2] / "samples"
+    changes, maps = samples / "shop" / "changes", samples / "dirprm" / "rkafka.prm"
+    ggfmt.convert(changes, output=tmp_path / "out", replicat=maps, master="none")
+    found = [json.loads(line) for line in content(tmp_path / "out", "kafka").replace(b"}{", b"}\n{").splitlines()]
+    kinds = {message["OP"] for message in found if message["table"] == "RPT.ORDERS"}
+    assert kinds == {"INSERT", "SQL COMPUPDATE", "DELETE"}
+    assert not any(message["op_type"] == "D" for message in found if message["table"] == "RPT.CUSTOMERS")
+
+
+@pytest.mark.process
+def test_rows_of_a_database_have_the_names_of_targets(home: Home) -> None:
+    maps = home.write("MAP gg.a, TARGET public.alpha, KEYCOLS (ID), COLMAP (ID = ID, WHAT = NAME);")
+    with server_or_skip() as server:
+        ggfmt.apply(home.inputs, server.url, replicat=maps, starts_empty=True)
+        rows = [{"id": "0", "what": "name 0"}, {"id": "2", "what": "name 2"}]
+        assert server.copied("select * from alpha order by id") == rows
+        with pytest.raises(ggfmt.UsageError, match="GG513"):
+            ggfmt.apply(home.inputs, server.url, replicat=home.write("MAP GG.*, TARGET x.*;"))
 
 
 @pytest.mark.example("GG598")

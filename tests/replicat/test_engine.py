@@ -38,8 +38,8 @@ from ggfmt.replicat.statements import (
     Expression,
     Filter,
     MapStatement,
-    NamePart,
     Word,
+    WrittenName,
 )
 
 ROWS = 10_000
@@ -284,7 +284,7 @@ def test_types_and_keys_of_a_target() -> None:
         "column `SUM` has the type number, from its expression (r.prm:3:5)",
         "column `C` has the type string, from the column of the source with its name (r.prm:3:5)",
     )
-    assert compile_mapping(statement(columns, key=(NamePart("sum"), NamePart("T"))), TABLE).table.key_names == (
+    assert compile_mapping(statement(columns, key=(WrittenName("sum"), WrittenName("T"))), TABLE).table.key_names == (
         "SUM",
         "T",
     )
@@ -305,7 +305,7 @@ def test_types_and_keys_of_a_target() -> None:
         (statement({"c": column("A"), "C": column("B")}), None, "COLMAP names column `C` twice"),
         (statement({"new": column("A"), "NEW": column("B")}), None, "COLMAP names column `new` twice"),
         (statement(None, matches=ColumnMatches(prefixes=("T_",))), None, "COLMATCH needs the columns of the target"),
-        (statement(None, key=(NamePart("Q"),)), None, "the target has no column `Q` of KEYCOLS"),
+        (statement(None, key=(WrittenName("Q"),)), None, "the target has no column `Q` of KEYCOLS"),
         (statement({"Z": call("DATE", text("DD"), text("DD"), column("C"))}), TARGET, "GoldenGate corrects this mask"),
     ],
 )
@@ -364,9 +364,8 @@ def test_images_of_a_batch_with_one_image_each_stay_shared() -> None:
 def test_key_updates_stay_those_of_the_reader_with_the_same_key() -> None:
     batch = replace(batch_of([{"op": "U", "A": "1", "B": "2"}]), key_update=pa.array([True]))
     assert compile_mapping(statement({"ID": column("A")}, defaults=False), TABLE).apply(batch)[0].key_update is not None
-    assert (
-        compile_mapping(statement({"ID": column("A")}, key=(NamePart("B"),)), TABLE).apply(batch)[0].key_update is None
-    )
+    keyed = statement({"ID": column("A")}, key=(WrittenName("B"),))
+    assert compile_mapping(keyed, TABLE).apply(batch)[0].key_update is None
 
 
 def test_tokens_are_a_need() -> None:

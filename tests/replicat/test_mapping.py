@@ -20,9 +20,9 @@ from ggfmt.replicat.mapping import Replicat
 from ggfmt.replicat.statements import (
     Kinds,
     MapStatement,
-    NamePart,
     ObjectName,
     ReplicatFile,
+    WrittenName,
 )
 
 TABLES = ("A.T1", "A.T2", "B.T1", "B.U", "P.A.T1")
@@ -36,7 +36,7 @@ FLAGS = (
 
 
 def object_name(text: str, line: int) -> ObjectName:
-    parts = (NamePart(part.strip('"'), part.startswith('"')) for part in text.split("."))
+    parts = (WrittenName(part.strip('"'), part.startswith('"')) for part in text.split("."))
     return ObjectName(tuple(parts), Span("r.prm", line, 1))
 
 
@@ -153,7 +153,7 @@ def random_file(random: random.Random) -> ReplicatFile:
     maps = []
     for line in range(1, random.choice([2, 2, 3, 4])):
         flags = {flag: random.random() < (0.85 if number < 3 else 0.25) for number, flag in enumerate(FLAGS)}
-        key = random.choice([(), (), (NamePart("NAME"),), (NamePart("id", False), NamePart("amount"))])
+        key = random.choice([(), (), (WrittenName("NAME"),), (WrittenName("id", False), WrittenName("amount"))])
         source, target = random.choice(SOURCES), random.choice(TARGETS)
         maps.append(statement(source, target, line, kinds=Kinds(**flags), key=key))
     excludes = tuple(object_name(random.choice(SOURCES), 90) for _ in range(random.choice([0, 0, 1])))

@@ -16,12 +16,12 @@ from ggfmt.replicat.statements import (
     Expression,
     Kinds,
     MapStatement,
-    NamePart,
     NumberLiteral,
     Operation,
     ReplicatFile,
     TextLiteral,
     Word,
+    WrittenName,
 )
 from ggfmt.replicat.table import MessageEffect, Section, all_entries, entries
 from ggfmt.replicat.tokens import MAX_BYTES, MAX_FINDINGS, MAX_TOKENS
@@ -54,7 +54,7 @@ def parsed(text: str) -> tuple[ReplicatFile, list[str]]:
 
 
 def column(name: str, image: str = "AFTER") -> ColumnReference:
-    return ColumnReference(NamePart(name), Span(), image)
+    return ColumnReference(WrittenName(name), Span(), image)
 
 
 def number(text: str) -> NumberLiteral:
@@ -76,14 +76,14 @@ def test_a_file_is_read_in_full() -> None:
     assert (replicat.group_operations, replicat.max_operations) == (1000, 20000)
     assert replicat.source_definitions == ("dirdef/a.def",)
     assert [exclude.parts for exclude in replicat.excludes] == [
-        (NamePart("SHOP"), NamePart("TMP*")),
-        (NamePart("SYS"), NamePart("*")),
-        (NamePart("Old", quoted=True), NamePart("*"), NamePart("*")),
+        (WrittenName("SHOP"), WrittenName("TMP*")),
+        (WrittenName("SYS"), WrittenName("*")),
+        (WrittenName("Old", quoted=True), WrittenName("*"), WrittenName("*")),
     ]
     assert [part.text for part in (*first.source.parts, *first.target.parts)] == ["pdb", "SHOP", "T_?", "RPT", "*"]
     assert first.kinds == Kinds(truncates=True)
     assert first.matches == ColumnMatches((("A", "B"),), ("P_",))
-    assert first.key == (NamePart("ID"), NamePart("Line", quoted=True))
+    assert first.key == (WrittenName("ID"), WrittenName("Line", quoted=True))
     assert first.defaults
     assert [(mapping.target.text, mapping.value) for mapping in first.columns or ()] == [
         ("OP", Call("GETENV", (TextLiteral("GGHEADER", Span()), TextLiteral("OPTYPE", Span())), Span())),
@@ -119,7 +119,7 @@ def test_a_line_with_a_password_is_not_shown() -> None:
         ("BEFORE A", column("A", "BEFORE")),
         ("AFTER.A", column("A")),
         ("BEFORE", column("BEFORE")),
-        ('"A b"', ColumnReference(NamePart("A b", quoted=True), Span())),
+        ('"A b"', ColumnReference(WrittenName("A b", quoted=True), Span())),
         ("12", NumberLiteral("12", Span())),
         (".5", NumberLiteral(".5", Span())),
         ("1.50", NumberLiteral("1.50", Span())),

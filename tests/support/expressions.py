@@ -19,11 +19,11 @@ from ggfmt.replicat.statements import (
     Expression,
     Filter,
     MapStatement,
-    NamePart,
     NumberLiteral,
     ObjectName,
     Operation,
     TextLiteral,
+    WrittenName,
 )
 from ggfmt.replicat.values import RowImages
 
@@ -45,7 +45,7 @@ def span() -> Span:
 
 
 def column(name: str, image: str = "AFTER", quoted: bool = False) -> ColumnReference:
-    return ColumnReference(NamePart(name, quoted), span(), image)
+    return ColumnReference(WrittenName(name, quoted), span(), image)
 
 
 def number(text: str) -> NumberLiteral:
@@ -74,10 +74,10 @@ def statement(
     defaults: bool = True,
     **more: Any,
 ) -> MapStatement:
-    name = ObjectName((NamePart("T"),), span())
+    name = ObjectName((WrittenName("T"),), span())
     pairs = None
     if columns is not None:
-        pairs = tuple(ColumnMapping(NamePart(name), value, span()) for name, value in columns.items())
+        pairs = tuple(ColumnMapping(WrittenName(name), value, span()) for name, value in columns.items())
     return MapStatement(name, name, span(), columns=pairs, defaults=defaults, filters=tuple(filters), **more)
 
 

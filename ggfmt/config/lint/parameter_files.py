@@ -21,10 +21,10 @@ from ggfmt.replicat.statements import (
     ColumnReference,
     Expression,
     MapStatement,
-    NamePart,
     ObjectName,
     Operation,
     ReplicatFile,
+    WrittenName,
 )
 
 _OF_REPLICAT = lazy_regex(rb"^[ \t]*(?:REPLICAT[ \t]+[^\s=]|TARGETDB[ \t]|SPECIALRUN\b)", re.IGNORECASE | re.MULTILINE)
@@ -178,7 +178,7 @@ def _overlapping(maps: Sequence[MapStatement]) -> Iterator[Diagnostic]:
 
 def _made(target: ObjectName, source: ObjectName) -> tuple[str, ...]:
     """Return the target of a source: `*` is the source's part."""
-    pairs = zip_longest(target.parts[::-1], source.parts[::-1][: len(target.parts)], fillvalue=NamePart("*"))
+    pairs = zip_longest(target.parts[::-1], source.parts[::-1][: len(target.parts)], fillvalue=WrittenName("*"))
     return tuple(_fold(part).replace("*", _fold(of_source)) for part, of_source in pairs)
 
 
@@ -216,7 +216,7 @@ def _names(statement: MapStatement) -> Iterator[Diagnostic]:
             yield Diagnostic("GG153", message, target.span, "write `*`", rewrite=_rewrite(target, wanted))
 
 
-def _rewrite(target: ObjectName, part: NamePart) -> Rewrite | None:
+def _rewrite(target: ObjectName, part: WrittenName) -> Rewrite | None:
     """Return a line in which a part of a target is `*`; None if the target is not as written."""
     span = target.span
     if span.source is None or span.line is None or span.column is None:
@@ -236,7 +236,7 @@ def _excluded(statement: MapStatement, excludes: Iterable[ObjectName]) -> Iterat
             return
 
 
-def _covers(pattern: NamePart | None, part: NamePart | None) -> bool:
+def _covers(pattern: WrittenName | None, part: WrittenName | None) -> bool:
     """Return whether every name of a part fits the pattern of an exclusion, which may lack a container."""
     if pattern is None or part is None:
         return pattern is None or pattern.text == "*"
@@ -244,7 +244,7 @@ def _covers(pattern: NamePart | None, part: NamePart | None) -> bool:
     return re.fullmatch(fits, _fold(part), re.DOTALL) is not None
 
 
-def _fold(name: NamePart) -> str:
+def _fold(name: WrittenName) -> str:
     return name.text if name.quoted else name.text.upper()
 
 

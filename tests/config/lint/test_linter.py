@@ -56,7 +56,6 @@ from ggfmt.options.value_types import (
     Choice,
     Delimiter,
     Int,
-    NamePart,
     Pairs,
     Representation,
     SchemaDirectory,
@@ -65,6 +64,7 @@ from ggfmt.options.value_types import (
     Text,
     Unknown,
     ValueType,
+    NamePart,
     escape_value,
 )
 from ggfmt.options.value_types import Path as PathKind
