@@ -52,6 +52,10 @@ class TableMaps(Protocol):
         """Return whether some of these tables have one target."""
 
     @property
+    def group(self) -> tuple[int, int | None]:
+        """The operations of a group: whole transactions up to the first number, but no more than the second."""
+
+    @property
     def needs_tokens(self) -> bool: ...
 
     @property

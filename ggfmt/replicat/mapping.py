@@ -26,6 +26,8 @@ from ggfmt.replicat.statements import Call, Kinds, MapStatement, ObjectName, Rep
 
 log = logging.getLogger("ggfmt")
 
+_GROUP_OPERATIONS = 1000  # of GROUPTRANSOPS where it is not given
+
 
 def place_of(span: Span) -> str:
     return f"{basename(span.file or '')}:{span.line}"
@@ -129,7 +131,7 @@ class Replicat:
         """The name of the file, and a digest of what decides on operations."""
         import hashlib
 
-        decisive = self.file.maps, self.file.excludes, self.file.allows_duplicates, self.update_kind
+        decisive = self.file.maps, self.file.excludes, self.file.allows_duplicates, self.update_kind, self.group
         tables = sorted((name, table.fingerprint) for name, table in self.targets.items())
         digest = hashlib.sha256(repr((_plain(decisive), tables)).encode()).hexdigest()
         return f"{basename(self.file.file)} {digest[:16]}"
@@ -144,6 +146,11 @@ class Replicat:
     def join(self, tables: Collection[str]) -> bool:
         targets = Counter(target for table in tables for target in {own.target for own in self.maps_of(table)})
         return any(count > 1 for count in targets.values())
+
+    @property
+    def group(self) -> tuple[int, int | None]:
+        given = self.file.group_operations
+        return _GROUP_OPERATIONS if given is None else given, self.file.max_operations
 
     @cached_property
     def needs_tokens(self) -> bool:

@@ -31,7 +31,7 @@ from ggfmt.diagnostics.codes import CODES
 from ggfmt.formats import FORMATS
 from ggfmt.formats.goldengate.container_files import OrcOptions, ParquetOptions
 from ggfmt.options.spec import OptionSpec
-from ggfmt.options.value_types import Bool, Charset, Choice, Int, Size, Text, ValueType, NamePart
+from ggfmt.options.value_types import Bool, Charset, Choice, Int, NamePart, Size, Text, ValueType
 from ggfmt.options.value_types import Path as PathKind
 from ggfmt.render.reference import (
     explain,

@@ -53,6 +53,7 @@ from ggfmt.sinks.kafka.send import (
 from ggfmt.sinks.kafka.staging import (
     OVERHEAD_BYTES,
     Descriptions,
+    Grouping,
     StagedMessages,
     TopicOutput,
     TopicTaskOutput,
@@ -228,7 +229,7 @@ class KafkaSink(MessageSink):
                 if descriptions.are_new(topic, key, definition):
                     topics.setdefault(topic, TopicTotals()).add(TopicTotals(1, size, size + OVERHEAD_BYTES))
         if self.target.joined:
-            topics = _joined_totals(self._staged)
+            topics = _joined_totals(self._staged, self.target.joined)
         super().collect(run, job, outcomes)
         self._check_topics(run, topics)
         self.plans = self._planned(topics)
@@ -540,9 +541,13 @@ def topic_output(
     if addresses.by_transaction and framing is not None and not framing.joins:
         message = f"with `mode=tx` a message is a transaction, and one of `{own.format}` is one operation"
         raise UsageError("GG577", message, config.place("mode"), "set `mode=op` in the handler file")
-    if addresses.by_transaction and settings.selection.maps is not None:
-        log.warning(
-            "`mode=tx`: a message is a transaction of the source; GROUPTRANSOPS and MAXTRANSOPS are not applied"
+    maps = settings.selection.maps
+    grouping = Grouping() if maps is None else Grouping(*maps.group)
+    if addresses.by_transaction and grouping.least > 1:
+        log.info(
+            "a message has whole transactions of the source, until it has %d operations (GROUPTRANSOPS); a group that "
+            "ended early, as at the end of a trail, is not known",
+            grouping.least,
         )
     assert config.kafka is not None
     if config.kafka.schema_topic_name and FORMATS[own.format].schema_kind == "json":
@@ -558,7 +563,7 @@ def topic_output(
         addresses=addresses,
         partitions=partitions,
         missing=None if request.create is None else request.create[0],
-        joined=addresses.by_transaction,
+        joined=grouping if addresses.by_transaction else None,
         in_order=not _has_own_topics(addresses.topic),
         schemas=config.kafka.schema_topic_name or None,
         converters=converters,
@@ -581,9 +586,9 @@ def _staging_directory(given: str | None, held: ExitStack) -> Location:
     return root
 
 
-def _joined_totals(files: Sequence[StagedMessages]) -> dict[str, TopicTotals]:
+def _joined_totals(files: Sequence[StagedMessages], joined: Grouping) -> dict[str, TopicTotals]:
     totals: dict[str, TopicTotals] = {}
-    for batch in staged(files, joined=True):
+    for batch in staged(files, joined):
         for topic, value in zip(*(non_null_values(batch[name]) for name in ("topic", "value")), strict=True):
             totals.setdefault(topic, TopicTotals()).add(TopicTotals(1, len(value), len(value) + OVERHEAD_BYTES))
     return totals

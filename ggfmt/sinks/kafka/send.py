@@ -22,7 +22,7 @@ from ggfmt.kafka.client import ClientSettings
 from ggfmt.kafka.cluster import topic_ids
 from ggfmt.kafka.consume import Cluster, Mark
 from ggfmt.kafka.jobs import ATOMIC_SECONDS, TRANSACTION_SECONDS, Fenced, Message, Transactions, read_records
-from ggfmt.sinks.kafka.staging import Descriptions, StagedMessages
+from ggfmt.sinks.kafka.staging import Descriptions, Grouping, StagedMessages
 from ggfmt.sinks.kafka.state import JobState, decode_record
 
 _COMMIT_MESSAGES, _COMMIT_BYTES, _COMMIT_SECONDS = 50_000, 32 << 20, 10.0
@@ -89,7 +89,7 @@ class Sending:
     partitions: Mapping[str, int]
     atomic: bool = False
     rate: float | None = None
-    joined: bool = False
+    joined: Grouping | None = None
     is_complete: bool = False
     largest: int = _BATCH_BYTES
     limit: int = _BATCH_BYTES
@@ -300,10 +300,10 @@ def _messages(batch: pa.RecordBatch) -> list[Message]:
     return [{"key": key, "value": value, "headers": own or []} for key, value, own in columns]
 
 
-def staged(share: Iterable[StagedMessages], joined: bool = False) -> Iterator[pa.RecordBatch]:
-    """Yield staged messages in their order, less repetitions; `joined`: those of a transaction as one."""
+def staged(share: Iterable[StagedMessages], joined: Grouping | None = None) -> Iterator[pa.RecordBatch]:
+    """Yield staged messages in their order, less repetitions; `joined`: those of a group as one."""
     batches = _without_repetitions(_batches(share))
-    return _joined(batches) if joined else batches
+    return batches if joined is None else join_messages(batches, joined)
 
 
 def _batches(share: Iterable[StagedMessages]) -> Iterator[pa.RecordBatch]:
@@ -321,15 +321,16 @@ def _without_repetitions(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
         yield batch
 
 
-def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield batches of one message for each transaction: its first message, with the bytes of all."""
+def join_messages(batches: Iterable[pa.RecordBatch], grouping: Grouping) -> Iterator[pa.RecordBatch]:
+    """Yield batches of one message for each group: its first message, with the bytes of all."""
     rows: list[dict[str, Any]] = []
     for batch in batches:
         for row in batch.to_pylist():
             if rows and row["definition"] is not None and rows[-1]["definition"] is None:
-                rows.insert(-1, {**row, "parts": [row["value"]]})  # before the transaction that has its first operation
-            elif rows and row["transaction"] is not None and rows[-1]["transaction"] == row["transaction"]:
+                rows.insert(-1, {**row, "parts": [row["value"]]})  # before the group that has its first operation
+            elif rows and row["transaction"] is not None and _goes_on(grouping, rows[-1], row["transaction"]):
                 rows[-1]["parts"].append(row["value"])
+                rows[-1]["transaction"] = row["transaction"]
             else:
                 rows.append({**row, "parts": [row["value"]]})
         ready, rows = rows[:-1], rows[-1:]
@@ -337,6 +338,11 @@ def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield _of_rows(ready, batch.schema)
     if rows:
         yield _of_rows(rows, batch.schema)
+
+
+def _goes_on(grouping: Grouping, message: Mapping[str, Any], transaction: str) -> bool:
+    last = message["transaction"]
+    return last is not None and grouping.goes_on(len(message["parts"]), last == transaction)
 
 
 def _of_rows(rows: Sequence[dict[str, Any]], schema: pa.Schema) -> pa.RecordBatch:

@@ -50,6 +50,19 @@ _COLUMNS: dict[str, pa.DataType] = {
 SCHEMA = pa.schema(_COLUMNS)
 
 
+@dataclass(frozen=True)
+class Grouping:
+    """Which operations become one message: whole transactions of the source until there are `least` operations, but no
+    more than `most`, so that a larger transaction is divided. As of GROUPTRANSOPS and MAXTRANSOPS of a Replicat."""
+
+    least: int = 1
+    most: int | None = None
+
+    def goes_on(self, count: int, same: bool) -> bool:
+        """Return whether an operation joins a message of so many. `same`: it is of the last one's transaction."""
+        return (same or count < self.least) and (self.most is None or count < self.most)
+
+
 @dataclass(frozen=True, kw_only=True)
 class TopicOutput(HandlerOutput):
     """The topics that a handler's messages go to.
@@ -57,7 +70,7 @@ class TopicOutput(HandlerOutput):
     partitions   of each topic of the cluster
     missing      the partitions of a topic that the run makes; None if it makes none
     owners       how many senders there are; each has whole partitions
-    joined       the messages of a transaction become one
+    joined       which operations become one message; None: each is a message
     in_order     the order of different tables matters
     schemas      the topic of schemas; None for none
     converters   of Kafka Connect; None for a handler of another type
@@ -68,7 +81,7 @@ class TopicOutput(HandlerOutput):
     partitions: Mapping[str, int] = field(default_factory=dict)
     missing: int | None = None
     owners: int = 1
-    joined: bool = False
+    joined: Grouping | None = None
     in_order: bool = True
     schemas: str | None = None
     converters: Converters | None = None
@@ -144,7 +157,7 @@ class TopicWriter(HandlerWriter):
     def projection(self) -> Projection:
         own, target = super().projection, self.target
         tokens = own.tokens or target.addresses.needs_tokens
-        return replace(own, tokens=tokens, transactions=target.joined, in_order=target.in_order)
+        return replace(own, tokens=tokens, transactions=target.joined is not None, in_order=target.in_order)
 
     def _write(self, formatted: FormattedBatch) -> Iterator[tuple[int, Diagnostic]]:
         definition = formatted.operations.table

@@ -56,6 +56,7 @@ from ggfmt.options.value_types import (
     Choice,
     Delimiter,
     Int,
+    NamePart,
     Pairs,
     Representation,
     SchemaDirectory,
@@ -64,7 +65,6 @@ from ggfmt.options.value_types import (
     Text,
     Unknown,
     ValueType,
-    NamePart,
     escape_value,
 )
 from ggfmt.options.value_types import Path as PathKind
