@@ -267,6 +267,10 @@ def keep(file: InputFile) -> InputFile:
     return replace(file, kept=retried(whole))
 
 
+def read_at(stored: pa.NativeFile, size: int, place: int) -> bytes:
+    return stored.read_at(size, place)  # type: ignore[call-arg]
+
+
 class ReadAhead(io.RawIOBase):
     """An object of a store, of which the next blocks up to `end` are fetched while the present one is read: a store
     takes as long to answer as to send some megabytes.
@@ -322,7 +326,7 @@ class ReadAhead(io.RawIOBase):
 
     def _ask(self, end: int) -> None:
         size = min(self._step, end - self._asked)
-        self._ahead.append((self._asked, self._threads.submit(partial(self._stored.read_at, size, self._asked))))  # type: ignore[call-arg]
+        self._ahead.append((self._asked, self._threads.submit(partial(read_at, self._stored, size, self._asked))))
         self._asked += size
         self._step = min(2 * self._step, BLOCK_BYTES)
 

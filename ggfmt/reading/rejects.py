@@ -17,6 +17,7 @@ from ggfmt.commit.store import Store
 from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.location import Location, is_uri
+from ggfmt.reading.files import read_at
 from ggfmt.reading.tasks import StagedFile, unique_name
 
 REASONS = "reasons.jsonl"
@@ -154,5 +155,5 @@ def _entries(reasons: Location, records: Location) -> Iterator[tuple[dict[str, A
     with reasons.open_stream() as lines, records.open_file() as data:
         for line in io.TextIOWrapper(lines, encoding="utf-8", newline="\n"):  # type: ignore[type-var]
             reason = msgspec.json.decode(line)
-            record = data.read_at(reason.pop("record_length"), reason.pop("record_offset"))  # type: ignore[call-arg]
+            record = read_at(data, reason.pop("record_length"), reason.pop("record_offset"))
             yield reason, record

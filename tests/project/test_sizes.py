@@ -36,7 +36,7 @@ PYTHON_LINES = {
     "kernels": 491,
     "model": 851,
     "options": 1_568,
-    "reading": 6_146,
+    "reading": 6_151,
     "render": 2_760,
     "replicat": 3_297,
     "rowfiles": 987,

@@ -432,8 +432,8 @@ class DatabaseTarget(RowTarget):
             self._check_moves(table)
             column, is_occupied = table.parked_column(), database.value(table.occupied())
             if is_occupied and table.keeps_deleted and change.may_delete and not change.deletes_first:
-                message = "keys change with those of another table, and take those of rows that are deleted"
-                raise table_error(table.source, message, "run without `--keep` into a table of its own")
+                message = "keys change with keys of another table, and deleted rows have the new keys"
+                raise table_error(table.source, message, "run without `--keep`, into another database")
             if is_occupied and column is not None:
                 change.parking = self._parking(table, column)
                 database.execute(table.park(change.parking), table.source)

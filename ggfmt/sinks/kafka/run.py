@@ -545,8 +545,8 @@ def topic_output(
     grouping = Grouping() if maps is None else Grouping(*maps.group)
     if addresses.by_transaction and grouping.least > 1:
         log.info(
-            "a message has whole transactions of the source, until it has %d operations (GROUPTRANSOPS); a group that "
-            "ended early, as at the end of a trail, is not known",
+            "a message has whole transactions of the source, up to %d operations or more (GROUPTRANSOPS); groups that "
+            "ended early are not known",
             grouping.least,
         )
     assert config.kafka is not None
