@@ -71,7 +71,7 @@ from ggfmt.options.value_types import Path as PathKind
 from ggfmt.render.diagnostics import diagnostics_text, fold_similar
 
 OF_COMMANDS = ("GG132", "GG133")  # of several files, and of the settings
-OF_PARAMETER_FILES = ("GG151", "GG152", "GG153", "GG154", "GG155")
+OF_PARAMETER_FILES = ("GG151", "GG152", "GG153", "GG154", "GG155", "GG160", "GG161")
 CORPUS = sorted(LINT.glob("*.properties"))
 
 
