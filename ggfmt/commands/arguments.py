@@ -315,6 +315,9 @@ class Process:
         findings = [finding for finding in findings if finding.severity is not Severity.NOTE]
         if any(finding.severity is Severity.ERROR or stops_run(finding) for finding in findings):
             raise ConfigurationError.of(*findings)
+        if not found.maps:
+            message = "the file has no MAP, so that no operation reaches the handler"
+            raise ConfigurationError("GG597", message, found.file, "give the parameter file of a Replicat")
         self._warn(findings)
         return found
 
@@ -357,8 +360,18 @@ class Process:
             HandlerSettings.of(each, configuration.run).shows_before_images for each in configuration.handlers
         )
         targets = self._load(self._file.target_definitions, "TARGETDEFS", source)
-        kind = None if configuration is None else configuration.run.update_op_type
+        kind = self._update_op_type() if configuration is None else configuration.run.update_op_type
         return Replicat(self._file, targets, strict, shows, kind)
+
+    def _update_op_type(self) -> str | None:
+        """Return the word for updates that the handler file states, for commands that read no handlers."""
+        from ggfmt.config.properties import read_properties
+        from ggfmt.replicat.parse import properties_file
+
+        assert self._file is not None
+        found = properties_file(self._file)
+        entries = () if isinstance(found, Diagnostic) else read_properties(os.fspath(found)).entries
+        return next((each.value.strip() for each in entries[::-1] if each.key == "ggfmt.updateOpType"), None)
 
     def _load(self, names: Sequence[str], what: str, source: WriterSettings) -> dict[str, TableDef]:
         files = [self._find(name, what, "put the file there") for name in names]

@@ -43,6 +43,9 @@ class TableMaps(Protocol):
     """The MAPs of a Replicat's parameter file; `joins`: two tables may have one target. `shown` is for a record."""
 
     @property
+    def file_name(self) -> str: ...
+
+    @property
     def shown(self) -> str: ...
 
     @property

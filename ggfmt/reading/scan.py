@@ -17,7 +17,7 @@ from typing import Protocol, TypeVar
 
 from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.codes import BAD_RECORDS
-from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, UsageError, suggestion
+from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, UsageError, list_names, suggestion
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES, Layout, Unroutable
 from ggfmt.java.text import visible
@@ -291,9 +291,13 @@ def _with_keys(source: WriterSettings, keys: Keys) -> WriterSettings:
 
 
 def check_selection(selection: TableSelection, names: Collection[str], may_lack: bool) -> None:
-    """Check that each pattern of a selection matches one of the tables in the data. Raises: UsageError GG315 for a
-    pattern that matches none; a warning instead if the data `may_lack` tables."""
+    """Check that each pattern of a selection matches one of the tables in the data, and some MAP does. Raises:
+    UsageError GG315 or GG597 if not; a warning instead if the data `may_lack` tables."""
     problems = [missing_table(option, pattern, names) for option, pattern in selection.unmatched(names)]
+    if selection.maps is not None and names and not any(map(selection.maps.names, names)):
+        shown = list_names(sorted(names)[:MAX_NAMES])
+        help = f"tables in the data are {shown}; a name in MAP has as many parts, or wildcards for them"
+        problems.append(Diagnostic("GG597", "no MAP names a table in the data", selection.maps.file_name, help))
     if problems and not may_lack:
         raise UsageError.of(*problems)
     for problem in problems:

@@ -127,6 +127,10 @@ class Replicat:
     update_kind: str | None = None
 
     @property
+    def file_name(self) -> str:
+        return self.file.file
+
+    @property
     def shown(self) -> str:
         """The name of the file, and a digest of what decides on operations."""
         import hashlib

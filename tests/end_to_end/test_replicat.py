@@ -133,6 +133,14 @@ def test_what_is_unknown_is_refused_with_its_place(lines: list[str], said: str, 
     assert not (home.root / "out").exists() or not list((home.root / "out").rglob("*.txt"))
 
 
+def test_maps_that_take_nothing_are_an_error(home: Home) -> None:
+    with pytest.raises(ConfigurationError, match=r"GG597.*the file has no MAP"):
+        home.run("GETTRUNCATES")
+    with pytest.raises(UsageError, match=r"(?s)GG597.*no MAP names a table in the data.*`GG.A`.*as many parts"):
+        home.run("MAP pdb.GG.*, TARGET GG.*;")
+    home.run("MAP pdb.GG.*, TARGET GG.*;", inputs=[], allow_empty=True)
+
+
 def test_wrong_files_are_errors_with_a_place(home: Home) -> None:
     for text in (b"gg.handlerlist=j\n", bytes(range(256)) * 2, b"REPLICAT r\nMAP gg.a, TARGET", b""):
         path = home.root / "dirprm" / "wrong.prm"
@@ -250,6 +258,16 @@ def test_a_row_format_does_not_hide_before_images_from_expressions(home: Home) -
     maps = "MAP GG.*, TARGET GG.*, FILTER (@STREQ (BEFORE.NAME, 'old')), COLMAP (USEDEFAULTS, WAS = BEFORE.NAME);"
     home.run(maps, inputs=inputs, settings={"gg.handler.j.format": "json_row"})
     assert [message["WAS"] for message in home.messages()] == ["old"]
+
+
+def test_rows_take_the_word_for_updates_from_the_handler_file(home: Home) -> None:
+    with (home.root / "dirprm" / "r.props").open("a") as file:
+        file.write("ggfmt.updateOpType = UPDATE\n")
+    maps = home.write("MAP GG.*, TARGET GG.*, COLMAP (USEDEFAULTS, KIND = @GETENV ('GGHEADER', 'OPTYPE'));")
+    inputs = write_lines(home.root / "rows.json", [operation(1, "GG.A"), operation(1, "GG.A", "U")])
+    ggfmt.consolidate(inputs, output=home.root / "rows", to="csv", replicat=maps, key="ID", master="none")
+    (file_of_rows,) = (home.root / "rows" / "GG.A").iterdir()
+    assert "UPDATE" in file_of_rows.read_text()
 
 
 def test_the_sample_runs_as_its_page_says(tmp_path: Path) -> None:
