@@ -38,6 +38,18 @@ def test_a_run_reads_the_selected_tables(changes: Path, tmp_path: Path) -> None:
     assert result.totals["skipped_records"] == {"GG.BAD": 1, "GG.TCUSTORD": 1, "S.TCUSTORD": 1}
 
 
+@pytest.mark.parametrize("maps", [False, True])
+def test_a_record_unlike_the_first_ones_is_not_left_out(maps: bool, tmp_path: Path) -> None:
+    records = [operation(number) for number in range(10_000)]
+    records[9_000]["after"] = {"NEW": "x", **records[9_000]["after"]}
+    inputs = write_lines(tmp_path / "in.json", [*records, operation(10_000, "GG.OTHER")])
+    (tmp_path / "r.prm").write_text("REPLICAT r\nMAP GG.TC*, TARGET GG.*;\n")
+    given: Any = {"replicat": tmp_path / "r.prm"} if maps else {"table": "GG.TC*"}
+    result = ggfmt.convert(inputs, output=tmp_path / "out", to="json", master="none", **given)
+    (handler,) = result.totals["handlers"].values()
+    assert handler["messages"] == len(records)
+
+
 def test_rows_of_the_selected_tables(changes: Path, tmp_path: Path) -> None:
     manifest = ggfmt.consolidate(changes, tmp_path / "out", master="none", exclude=["GG.BAD", "S.*"])
     assert tables_of(manifest) == ["GG.OTHER", "GG.TCUSTORD"]

@@ -340,7 +340,7 @@ class OperationJson(Dialect):
             before, after = none_if_null(record.before), none_if_null(record.after)
             return (Change(name, record.op_type[0], record.op_ts, position, before, after, {}),)
         if self.catalog.provisional and self._contradicts(name, record, self.catalog):
-            return UnknownTable.named("?")
+            return UnknownTable.named(name)
         return self._change(name, record, position, self.catalog)
 
     def _change(self, name: str, record: OperationRecord, position: str | None, catalog: Catalog) -> Meaning:
@@ -375,7 +375,7 @@ class OperationJson(Dialect):
             )
             return [reading.ddl_statement(members.get("ddl"), op_ts, position)]
         if kind == reading.OBJECT_METADATA and self.catalog is not None and self.catalog.provisional:
-            return UnknownTable.named("?")
+            return UnknownTable.named("?", Span())  # of no table: none is left out
         tag = "table" if "table" in members else "qual_table"
         name = members.get(tag)
         if name is None:
@@ -400,7 +400,7 @@ class OperationJson(Dialect):
             if self.catalog is None:
                 return self.changes(operation)
             if self._contradicts(name, operation, self.catalog):
-                return UnknownTable.named("?")
+                return UnknownTable.named(name)
         return _mistake(members, here)
 
     def _is_json_row(self, record: OperationRecord) -> bool:
