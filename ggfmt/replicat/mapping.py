@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from itertools import combinations
 from os.path import basename
 from typing import Any, NoReturn
 
@@ -50,6 +49,10 @@ def _pattern(name: WrittenName) -> re.Pattern[str]:
 
 def _is_wild(name: WrittenName) -> bool:
     return "*" in name.text or "?" in name.text
+
+
+def _folded(name: ObjectName) -> tuple[str, ...]:
+    return tuple(part.text.casefold() for part in name.parts)
 
 
 def is_exact(name: ObjectName) -> bool:
@@ -143,9 +146,14 @@ class Replicat:
     @cached_property
     def joins(self) -> bool:
         """Whether two tables may have one target, so that their operations must stay in order."""
-        maps = self.file.maps
-        pairs = combinations(maps, 2)
-        return any(map(_merges, maps)) or any(_may_meet(one.target, other.target) for one, other in pairs)
+        names = [statement.target for statement in self.file.maps]
+        wild = [place for place, name in enumerate(names) if not is_exact(name)]
+        pairs = ((one, other) for one in wild for other in range(len(names)) if one != other)
+        return (
+            any(map(_merges, self.file.maps))
+            or len({_folded(name) for name in names}) < len(names)
+            or any(_may_meet(names[one], names[other]) for one, other in pairs)
+        )
 
     def join(self, tables: Collection[str]) -> bool:
         targets = Counter(target for table in tables for target in {own.target for own in self.maps_of(table)})
@@ -175,9 +183,25 @@ class Replicat:
     def _reason(self, table: str) -> tuple[str, str] | None:
         if table not in self._reasons:
             excluded = [(place_of(name.span), EXCLUDED) for name in self.file.excludes if matches(name, table)]
-            is_named = any(matches(statement.source, table) for statement in self.file.maps)
+            is_named = any(True for _ in self._named(table))
             self._reasons[table] = excluded[0] if excluded else None if is_named else ("", UNNAMED)
         return self._reasons[table]
+
+    def _named(self, table: str) -> Iterator[MapStatement]:
+        """Yield the MAPs that name a table, in order. Files have thousands of MAPs, nearly all without wildcards."""
+        exact = self._places.get(tuple(part.casefold() for part in name_parts(table)), ())
+        for place in sorted((*exact, *self._places[()])):
+            if matches(self.file.maps[place].source, table):
+                yield self.file.maps[place]
+
+    @cached_property
+    def _places(self) -> Mapping[tuple[str, ...], Sequence[int]]:
+        """The places of MAPs by the names of their sources; those with wildcards have no name."""
+        places: dict[tuple[str, ...], list[int]] = {(): []}
+        for place, statement in enumerate(self.file.maps):
+            name = _folded(statement.source) if is_exact(statement.source) else ()
+            places.setdefault(name, []).append(place)
+        return places
 
     @cached_property
     def _reasons(self) -> dict[str, tuple[str, str] | None]:
@@ -187,9 +211,7 @@ class Replicat:
         """Return the MAPs that a table goes through, in order. Raises: ConfigurationError GG597 where two MAPs have one
         target, and no page says which of them decides."""
         found: list[TableMap] = []
-        for statement in self.file.maps if self.names(table) else ():
-            if not matches(statement.source, table):
-                continue
+        for statement in self._named(table) if self.names(table) else ():
             own = TableMap(statement, target_name(statement, table))
             same = [each for each in found if each.target.casefold() == own.target.casefold()]
             for each in same:

@@ -13,8 +13,8 @@ from runs import operation, run_ggfmt, write_lines
 
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Span
 from ggfmt.model.selection import TableSelection
-from ggfmt.model.table import Column, TableDef
-from ggfmt.replicat import account
+from ggfmt.model.table import Column, TableDef, name_parts
+from ggfmt.replicat import account, mapping
 from ggfmt.replicat.account import Account, Fate
 from ggfmt.replicat.mapping import Replicat
 from ggfmt.replicat.statements import (
@@ -204,6 +204,18 @@ def test_random_maps_write_what_the_oracle_maps(seed: int, tmp_path: Path) -> No
     assert result.totals.mapped == counts
     assert counts.read == len(records)
     assert result.report["mapped_operations"] == counts.document
+
+
+def test_a_table_meets_few_of_many_maps(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    monkeypatch.setattr(mapping, "name_parts", lambda table: [*map(calls.append, [table]), *name_parts(table)][1:])
+    maps = [statement(f"S.t{number}", f"X.T{number}", number) for number in range(1000)]
+    replicat = Replicat(ReplicatFile("r.prm", maps=(*maps, statement("S.*9", "Y.*", 1000))))
+    assert [own.target for own in replicat.maps_of("S.T519")] == ["X.T519", "Y.T519"]
+    assert len(calls) <= 10
+    assert not replicat.joins
+    assert Replicat(ReplicatFile("r.prm", maps=(*maps, statement("S.U", "x.t7", 1000)))).joins
+    assert Replicat(ReplicatFile("r.prm", maps=(*maps, statement("S.U", "X.*", 1000)))).joins
 
 
 def run(tmp_path: Path, name: str, records: list[dict[str, Any]], file: ReplicatFile) -> Any:
