@@ -356,9 +356,9 @@ class Process:
         from ggfmt.replicat.mapping import Replicat
         from ggfmt.sinks.messages.pipeline import HandlerSettings
 
-        shows = configuration is not None and any(
-            HandlerSettings.of(each, configuration.run).shows_before_images for each in configuration.handlers
-        )
+        handlers = () if configuration is None else configuration.handlers
+        shown = {HandlerSettings.of(each, configuration.run).shows_before_images for each in handlers if configuration}
+        shows = True if True in shown else None if None in shown else False
         targets = self._load(self._file.target_definitions, "TARGETDEFS", source)
         kind = self._update_op_type() if configuration is None else configuration.run.update_op_type
         return Replicat(self._file, targets, strict, shows, kind)

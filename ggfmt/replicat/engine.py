@@ -68,11 +68,12 @@ class CompiledMapping:
     assumptions: tuple[str, ...] = ()
     needs: frozenset[str] = frozenset()
 
-    def apply(self, batch: ChangeBatch, before_images: bool = True) -> tuple[ChangeBatch, int, int]:
+    def apply(self, batch: ChangeBatch, before_images: bool | None = True) -> tuple[ChangeBatch, int, int]:
         """Return the mapped operations, how many a filter dropped, and how many lacked a column that it tests.
 
         `before_images`: before images of updates go into messages, or decide. A column with an expression is then
-        undecided there; otherwise the before image lacks it. Raises: Abend for an undecided value.
+        undecided there; otherwise the before image lacks it. None: of
+        key updates alone. Raises: Abend for an undecided value.
         """
         rows = RowImages(batch, self.reasons)
         missing = 0
@@ -92,7 +93,7 @@ class CompiledMapping:
             kept = pc.and_(kept, pc.or_(pc.invert(tested), found.values.fill_null(False)))
         return kept, missing
 
-    def _mapped(self, rows: RowImages, before_images: bool) -> ChangeBatch:
+    def _mapped(self, rows: RowImages, before_images: bool | None) -> ChangeBatch:
         batch, old, new = rows.batch, rows.batch.before, rows.batch.after
         if self.columns is None:
             return batch if batch.table == self.table else replace(batch, table=self.table)
@@ -110,16 +111,21 @@ class CompiledMapping:
             afters.append(after)
         before_columns = tuple(befores)
         after_columns = before_columns if shared else tuple(afters)
-        return replace(
+        mapped = replace(
             batch,
             table=self.table,
             before=Image(before_columns, old.exists),
             after=Image(after_columns, new.exists),
             key_update=self._key_updates(batch),
         )
+        computed = next((column for column in self.columns if column.evaluate is not None), None)
+        moved = key_updates(mapped) if before_images is None and computed is not None else None
+        if computed is not None and moved is not None:
+            self._stop(batch, moved, _BEFORE_IMAGE, computed.span, computed.name)
+        return mapped
 
     def _computed(
-        self, rows: RowImages, column: CompiledColumn, updates: pa.BooleanArray, before_images: bool
+        self, rows: RowImages, column: CompiledColumn, updates: pa.BooleanArray, before_images: bool | None
     ) -> tuple[ImageColumn, ImageColumn]:
         assert column.evaluate is not None
         batch, found = rows.batch, column.evaluate(rows)

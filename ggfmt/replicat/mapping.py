@@ -119,14 +119,14 @@ class Replicat:
 
     targets  the definitions of TARGETDEFS, by name
     strict   whether an operation that is dropped for a missing column stops the run
-    before_images  whether messages show the before images of updates
+    before_images  whether messages show the before images of updates; None: those of key updates
     update_kind  the OPTYPE of updates in the trail, except of the key; None: unknown
     """
 
     file: ReplicatFile
     targets: Mapping[str, TableDef] = field(default_factory=dict)
     strict: bool = False
-    before_images: bool = True
+    before_images: bool | None = True
     update_kind: str | None = None
 
     @property
@@ -280,7 +280,8 @@ class MappedTable:
         _check(statement, source.full_name)
         self.place, self._kinds = own.place, statement.kinds
         kinds = statement.kinds
-        self._before_images = replicat.before_images and not (kinds.insert_all or kinds.insert_updates)
+        become_inserts = kinds.insert_all or kinds.insert_updates
+        self._before_images = False if become_inserts else replicat.before_images
         self._compiled: CompiledMapping | None = None
         self.assumptions: tuple[str, ...] = ()
         self.table = replace(source, full_name=own.target)

@@ -270,6 +270,19 @@ def test_rows_take_the_word_for_updates_from_the_handler_file(home: Home) -> Non
     assert "UPDATE" in file_of_rows.read_text()
 
 
+def test_the_delete_of_a_key_update_shows_a_before_image(home: Home) -> None:
+    update = operation(1, "GG.A", "U")
+    update["before"] = {**update["after"], "NAME": "old"}
+    maps = "MAP GG.*, TARGET GG.*, KEYCOLS (ID), COLMAP (USEDEFAULTS, NAME = @STRCAT (NAME, '!'));"
+    given: Any = {
+        "settings": {"gg.handler.j.format": "json_row", "gg.handler.j.format.pkUpdateHandling": "delete-insert"}
+    }
+    home.run(maps, inputs=write_lines(home.root / "same.json", [update]), **given)
+    update["before"]["ID"] = 77
+    with pytest.raises(Abend, match=r"GG412.*before image of an update"):
+        home.run(maps, inputs=write_lines(home.root / "moved.json", [update]), out="moved", **given)
+
+
 def test_the_sample_runs_as_its_page_says(tmp_path: Path) -> None:
     samples = Path(__file__).parents[2] / "samples"
     changes, maps = samples / "shop" / "changes", samples / "dirprm" / "rkafka.prm"

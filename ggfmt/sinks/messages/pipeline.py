@@ -342,10 +342,12 @@ class HandlerSettings:
         return replace(own, tokens=tokens, in_order=not self.partition_by_table)
 
     @property
-    def shows_before_images(self) -> bool:
-        """Whether messages of updates have before images."""
-        found = active_losses(FORMATS[self.format].losses, self.options, self.context)
-        return losses.BEFORE_NOT_SHOWN.id not in {loss.id for loss in found}
+    def shows_before_images(self) -> bool | None:
+        """Whether messages of updates have before images; None: only those of key updates, as deletes."""
+        found = {loss.id for loss in active_losses(FORMATS[self.format].losses, self.options, self.context)}
+        if losses.BEFORE_NOT_SHOWN.id not in found:
+            return True
+        return None if losses.KEY_UPDATE_SPLIT.id in found else False
 
     @property
     def losses(self) -> LossCounter:
