@@ -103,7 +103,7 @@ class AppliedStatements(list[str]):
 def run_application(request: ApplyRequest) -> AppliedStatements:
     from ggfmt.commit.records import SET_ASIDE_MEMBER
     from ggfmt.location import is_database
-    from ggfmt.rows.targets.database_state import CHECKPOINT, OUTPUT
+    from ggfmt.rows.targets.database_state import CHECKPOINT, OUTPUT, ApplyOptions
     from ggfmt.rows.targets.mariadb_state import ApplyMariaDB, is_mariadb
     from ggfmt.rows.targets.postgresql_state import ApplyConnection
     from ggfmt.scratch import Scratch, remove_abandoned
@@ -122,18 +122,11 @@ def run_application(request: ApplyRequest) -> AppliedStatements:
     given: dict[str, Any] = {name: getattr(request, name) for name in shared - {"keep"}}  # the target keeps them
     remove_abandoned()
     refused: dict[str, GgfmtError] = {}
+    keeps_deleted, timeout = request.keep is not None, request.lock_timeout
+    options = ApplyOptions(request.stream, request.dry_run, request.accept, request.as_replica, keeps_deleted, timeout)
     while True:
         connect = ApplyMariaDB if is_mariadb(url) else ApplyConnection
-        database = connect(
-            url,
-            request.stream,
-            request.dry_run,
-            request.accept,
-            request.as_replica,
-            request.keep is not None,
-            request.lock_timeout,
-            refused,
-        )
+        database = connect(url, options, refused)
         try:
             with Scratch() as scratch:
                 database.restore(scratch)

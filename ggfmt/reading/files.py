@@ -365,16 +365,15 @@ def _buffered(raw: object) -> BinaryIO:
 
 @contextmanager
 def open_unchanged(file: InputFile, end: int | None = None) -> Iterator[BinaryIO]:
-    """Yield the bytes of a file that must not change from the plan of the run until it has been read, most of them up
-    to place `end` if it is not compressed. Raises:
-    InputChangedError where it is another one when it is opened, or at the end. Raises: OSError or ArrowException as
-    reading gives.
+    """Yield the bytes of a file that must not change from the plan of the run until it has been read. `end`: the place
+    up to which most of them are read, as stored. Raises: InputChangedError where it is another one when it is opened,
+    or at the end; OSError or ArrowException as reading gives.
 
     An object of a store is not looked at again at the end: the run ends with `check_inputs_unchanged`.
     """
     stored = _stored(file)
-    bytes = _buffered(ReadAhead(stored, end)) if isinstance(stored, pa.NativeFile) else stored
-    with _decompressed(file, bytes) as stream:
+    source = _buffered(ReadAhead(stored, end)) if isinstance(stored, pa.NativeFile) else stored
+    with _decompressed(file, source) as stream:
         if file.location.is_local:
             check_unchanged(file)  # after it is open: only then some network file systems look at it
         elif file.watched and isinstance(stored, pa.NativeFile):

@@ -208,9 +208,9 @@ class DatabaseTarget(RowTarget):
     def _add_table(self, table: RowTable, catalog: TargetCatalog) -> None:
         schema, name = self._place(table.name, catalog)
         there = catalog.schemas[schema][name]
-        if self._database.keeps_deleted:
+        if self._database.options.keeps_deleted:
             there = replace(there, acts_on_delete=False)
-        if self._database.as_replica:  # foreign keys neither check rows nor change them
+        if self._database.options.as_replica:  # foreign keys neither check rows nor change them
             there = replace(there, foreign_keys=[], acts_on_delete=False)
         self._tables[table.name] = self._target_table(table, there)
 
@@ -277,8 +277,8 @@ class DatabaseTarget(RowTarget):
         columns = table.epochs[-1].columns
         lacking = [each for each in columns if known is None or not found_name(table.name, each, known.columns)]
         self._check_cases(table.name, lacking, columns)
-        marks = self._database.keeps_deleted and (known is None or STATE not in known.columns)
-        if self._database.keeps_deleted and STATE in columns:
+        marks = self._database.options.keeps_deleted and (known is None or STATE not in known.columns)
+        if self._database.options.keeps_deleted and STATE in columns:
             message = f"the changes have a column `{STATE}`, which marks deleted rows"
             raise table_error(table.name, message, "leave it out with `--columns`", STATE)
         if schema not in catalog.schemas:
@@ -314,11 +314,11 @@ class DatabaseTarget(RowTarget):
         if there is None:
             return
         entry = self._known.get(table.name, {})
-        if entry.get("keeps_deleted") and not self._database.keeps_deleted:
+        if entry.get("keeps_deleted") and not self._database.options.keeps_deleted:
             message = f"rows that the source has deleted are still in the table, marked in `{STATE}`"
             raise table_error(table.name, message, "run with `--keep deleted`, as before")
         before, now = entry.get("oids", [None, None]), [there.identity, self._database.state_oid]
-        if before[1] not in (None, now[1]) or self._database.accepts:
+        if before[1] not in (None, now[1]) or self._database.options.accepts:
             return
         self._check_same(table, there, entry, now[0])
 
@@ -378,7 +378,7 @@ class DatabaseTarget(RowTarget):
         parts = {} if self.previous is None else self.previous.last_parts()
         published = [file for result in results for file in self.operation_files(result, parts)]
         document, stale = self._with_others(describe(published), results)
-        if database.dry_run:
+        if database.options.dry_run:
             self.ending = "rolled back, because of `--dry-run`: nothing was changed in"
             return document
         part = CommitPart(self.output, deletes=[*stale, *map(run_file, kept_runs(self.output.store))])
@@ -481,7 +481,7 @@ class DatabaseTarget(RowTarget):
             if count:
                 message, help = column.loss(counted(count, "value"))
                 raise table_error(table.source, message, help, column.source)
-        if not database.dry_run:  # a sequence does not roll back
+        if not database.options.dry_run:  # a sequence does not roll back
             for statement in table.sequences():
                 database.execute(statement, table.source)
 

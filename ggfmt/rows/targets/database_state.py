@@ -18,6 +18,7 @@ from ggfmt.commit.journal import STAGING, is_below
 from ggfmt.commit.locking import LOCK
 from ggfmt.commit.names import SUCCESS_FILE
 from ggfmt.database.postgresql import DatabaseConnection
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.model.sql import Sql, SqlDialect, sql
 
@@ -25,16 +26,29 @@ STATE = sql("ggfmt_state")
 OUTPUT, CHECKPOINT = "output", "checkpoint"  # the directories of the engine
 
 
-class ApplyDatabase(DatabaseConnection):
-    """A connection for a run, in the one transaction of the run.
+@dataclass(frozen=True)
+class ApplyOptions:
+    """What a user asks of a run.
 
     stream   the name of the state: runs of one stream follow each other
-    dry_run  the transaction is not committed; `statements` has what it did
+    dry_run  the transaction is not committed; `statements` of the connection has what it did
     accepts  the run goes on with tables that another program has altered, or made again
-    as_replica  no foreign key is checked, or changes rows
+    as_replica  no foreign key is checked, or changes rows; PostgreSQL fires no trigger
     keeps_deleted  rows that the source deletes are marked in the column `_state`, and stay
-    refused  tables that another connection of this run could not write, and that are set aside
+    lock_timeout  the seconds after which waiting for a lock ends the run
     """
+
+    stream: str
+    dry_run: bool = False
+    accepts: bool = False
+    as_replica: bool = False
+    keeps_deleted: bool = False
+    lock_timeout: float | None = None
+
+
+class ApplyDatabase(DatabaseConnection):
+    """A connection for a run, in the one transaction of the run. `refused`: tables that another connection of this run
+    could not write, and that are set aside."""
 
     target: ClassVar[str]  # the name in `ROW_FORMATS`
     dialect: ClassVar[SqlDialect]
@@ -42,18 +56,8 @@ class ApplyDatabase(DatabaseConnection):
     _begun: float | None = None  # when the present statement has begun
     _driver_connection: Any  # with cursors
 
-    def _prepare(
-        self,
-        stream: str,
-        dry_run: bool,
-        accepts: bool,
-        as_replica: bool,
-        keeps_deleted: bool,
-        refused: Mapping[str, GgfmtError] | None,
-    ) -> None:
-        self.refused = refused or {}
-        self.stream, self.dry_run, self.accepts, self.as_replica = stream, dry_run, accepts, as_replica
-        self.keeps_deleted = keeps_deleted
+    def _prepare(self, options: ApplyOptions, refused: Mapping[str, GgfmtError] | None) -> None:
+        self.options, self.refused = options, refused or {}
         self.statements: list[str] = []
         self._restored: dict[str, bytes] = {}
 

@@ -58,7 +58,7 @@ class MariaDBTarget(DatabaseTarget):
         return column
 
     def _table(self, source: str, there: CatalogTable, columns: Sequence[Any], key: tuple[int, ...]) -> MariaDBTable:
-        return MariaDBTable(len(self._tables), source, there, columns, key, self._database.keeps_deleted)
+        return MariaDBTable(len(self._tables), source, there, columns, key, self._database.options.keeps_deleted)
 
     def _computed_help(self, table: TargetTable, column: TargetColumn) -> str:
         return "leave the column out with `--columns`"

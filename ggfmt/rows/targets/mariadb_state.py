@@ -19,7 +19,7 @@ from ggfmt.database.postgresql import CatalogColumn
 from ggfmt.database.sql_connection import MYSQL_DIALECTS, SqlConnection
 from ggfmt.diagnostics.diagnostic import GgfmtError, Span, UsageError
 from ggfmt.model.sql import MYSQL, Sql, joined, sql
-from ggfmt.rows.targets.database_state import STATE, ApplyDatabase
+from ggfmt.rows.targets.database_state import STATE, ApplyDatabase, ApplyOptions
 from ggfmt.rows.targets.database_table import CatalogTable, ForeignKey, TargetCatalog, UniqueIndex
 from ggfmt.rows.targets.mariadb_table import TEXTS
 
@@ -81,29 +81,21 @@ def is_mariadb(url: str) -> bool:
 
 
 class ApplyMariaDB(SqlConnection, ApplyDatabase):
-    """As above, to MariaDB. The arguments are those of `ApplyConnection`; foreign keys alone are not checked
-    `as_replica`. Raises: as `SqlConnection`; UsageError GG501 while another run of the stream goes on, GG580 without a
-    database, GG596 for another server."""
+    """As above, to MariaDB.
+
+    Raises: as `SqlConnection`; UsageError GG501 while another run of the stream goes on, GG580 without a database,
+    GG596 for another server.
+    """
 
     target, dialect = "mariadb", MYSQL
     help = ApplyDatabase.help
 
-    def __init__(
-        self,
-        url: str,
-        stream: str,
-        dry_run: bool,
-        accepts: bool = False,
-        as_replica: bool = False,
-        keeps_deleted: bool = False,
-        lock_timeout: float | None = None,
-        refused: Mapping[str, GgfmtError] | None = None,
-    ) -> None:
-        self._prepare(stream, dry_run, accepts, as_replica, keeps_deleted, refused)
+    def __init__(self, url: str, options: ApplyOptions, refused: Mapping[str, GgfmtError] | None = None) -> None:
+        self._prepare(options, refused)
         self.altered: set[str] = set()  # tables
-        self._settings = [*_SETTINGS, f"foreign_key_checks = {int(not as_replica)}"]
-        if lock_timeout is not None:
-            seconds = max(1, round(lock_timeout))
+        self._settings = [*_SETTINGS, f"foreign_key_checks = {int(not options.as_replica)}"]
+        if options.lock_timeout is not None:
+            seconds = max(1, round(options.lock_timeout))
             self._settings += [f"innodb_lock_wait_timeout = {seconds}", f"lock_wait_timeout = {seconds}"]
         super().__init__(url)
 
@@ -123,9 +115,9 @@ class ApplyMariaDB(SqlConnection, ApplyDatabase):
                 cursor.execute(f"set session {setting}")
         self.schema: str = self.value(sql("select database()"))
         self.folds = bool(self.value(sql("select @@lower_case_table_names")))
-        lock = md5(f"{self.schema}\0{self.stream}".encode(), usedforsecurity=False).hexdigest()
+        lock = md5(f"{self.schema}\0{self.options.stream}".encode(), usedforsecurity=False).hexdigest()
         if not self.value(sql("select get_lock({}, 1)", MYSQL.literal(f"ggfmt apply {lock}"))):
-            message = f"another run is applying changes of the stream `{self.stream}`"
+            message = f"another run is applying changes of the stream `{self.options.stream}`"
             raise UsageError("GG501", message, self.shown, "wait until that run ends")
 
     def rows(self, query: Sql) -> Iterator[tuple[Any, ...]]:
@@ -148,7 +140,7 @@ class ApplyMariaDB(SqlConnection, ApplyDatabase):
 
     def execute(self, statement: Sql, table: str | None = None) -> int:
         if statement.startswith(("create table", "alter table")):
-            if self.dry_run:
+            if self.options.dry_run:
                 message = "MariaDB cannot roll back that a table or a column is made, which `--dry-run` would do"
                 help = f"run without `--dry-run`; or first `{statement}`"
                 raise UsageError("GG596", message, Span(table=table), help)
@@ -179,13 +171,13 @@ class ApplyMariaDB(SqlConnection, ApplyDatabase):
     def make_state(self) -> None:
         """Make the table of states. This commits."""
         columns = "stream varbinary(255), name varbinary(255), part int, content longblob not null"
-        if self.state_oid is None and not self.dry_run:
+        if self.state_oid is None and not self.options.dry_run:
             self.execute(sql("create table {} ({}, primary key (stream, name, part))", STATE, sql(columns)))
 
     def _stored(self) -> Mapping[str, bytes]:
         found: dict[str, bytes] = {}
         if self.state_oid is not None:
-            where = sql("where stream = {} order by name, part", MYSQL.literal(self.stream))
+            where = sql("where stream = {} order by name, part", MYSQL.literal(self.options.stream))
             for name, content in self.rows(sql("select name, content from {} {}", STATE, where)):
                 found[name.decode()] = found.get(name.decode(), b"") + content
         return found
@@ -193,8 +185,10 @@ class ApplyMariaDB(SqlConnection, ApplyDatabase):
     def _store(self, gone: Collection[str], changed: Mapping[str, bytes]) -> None:
         self.make_state()
         names = joined(", ", [sql("''"), *map(MYSQL.literal, gone)])
-        self.execute(sql("delete from {} where stream = {} and name in ({})", STATE, MYSQL.literal(self.stream), names))
-        rows = chain.from_iterable(_parts(self.stream, *each) for each in changed.items())
+        self.execute(
+            sql("delete from {} where stream = {} and name in ({})", STATE, MYSQL.literal(self.options.stream), names)
+        )
+        rows = chain.from_iterable(_parts(self.options.stream, *each) for each in changed.items())
         with self.errors(), self._driver_connection.cursor() as cursor:
             cursor.executemany(f"insert into {STATE} values (%s, %s, %s, %s)", rows)
 

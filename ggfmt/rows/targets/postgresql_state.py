@@ -19,7 +19,7 @@ from ggfmt.diagnostics.diagnostic import GgfmtError, UsageError
 from ggfmt.frames.column_types import TEXT
 from ggfmt.java.text import visible
 from ggfmt.model.sql import POSTGRESQL, Sql, joined, sql
-from ggfmt.rows.targets.database_state import STATE, ApplyDatabase
+from ggfmt.rows.targets.database_state import STATE, ApplyDatabase, ApplyOptions
 
 _PATIENCE_SECONDS = 2
 _HOLDERS = sql(
@@ -45,9 +45,6 @@ log = logging.getLogger("ggfmt")
 class ApplyConnection(PostgreSQL, ApplyDatabase):
     """As above, to PostgreSQL.
 
-    as_replica    as above, and no trigger fires
-    lock_timeout  the seconds after which waiting for a lock ends the run
-
     Raises: as `PostgreSQL`; UsageError GG501 while another run of the stream goes on, GG596 for an old server.
     """
 
@@ -55,22 +52,12 @@ class ApplyConnection(PostgreSQL, ApplyDatabase):
     help = ApplyDatabase.help
     refuses_value = False  # if the last error may be of a value
 
-    def __init__(
-        self,
-        url: str,
-        stream: str,
-        dry_run: bool,
-        accepts: bool = False,
-        as_replica: bool = False,
-        keeps_deleted: bool = False,
-        lock_timeout: float | None = None,
-        refused: Mapping[str, GgfmtError] | None = None,
-    ) -> None:
-        self._prepare(stream, dry_run, accepts, as_replica, keeps_deleted, refused)
-        self._stream = POSTGRESQL.literal(stream)
+    def __init__(self, url: str, options: ApplyOptions, refused: Mapping[str, GgfmtError] | None = None) -> None:
+        self._prepare(options, refused)
+        self._stream = POSTGRESQL.literal(options.stream)
         self._closed = Event()
-        settings = [*_SETTINGS, sql("set local lock_timeout = {}", round(1000 * (lock_timeout or 0)))]
-        settings += [sql("set local session_replication_role = 'replica'")] if as_replica else []
+        settings = [*_SETTINGS, sql("set local lock_timeout = {}", round(1000 * (options.lock_timeout or 0)))]
+        settings += [sql("set local session_replication_role = 'replica'")] if options.as_replica else []
         super().__init__(url, settings)
 
     def _start(self) -> None:
@@ -79,9 +66,9 @@ class ApplyConnection(PostgreSQL, ApplyDatabase):
             raise UsageError("GG596", message, self.shown, "use a later server")
         process = self.value(sql("select pg_backend_pid()::bigint"))
         Thread(target=self._watch, args=(process,), daemon=True).start()
-        name = POSTGRESQL.literal(f"ggfmt apply {self.stream}")
+        name = POSTGRESQL.literal(f"ggfmt apply {self.options.stream}")
         if not self.value(sql("select pg_try_advisory_xact_lock(hashtextextended({}, 0))", name)):
-            message = f"another run is applying changes of the stream `{self.stream}`"
+            message = f"another run is applying changes of the stream `{self.options.stream}`"
             raise UsageError("GG501", message, self.shown, "wait until that run ends")
 
     def close(self) -> None:

@@ -13,6 +13,7 @@ from lake_tables import add_changes, change
 from mariadb import Server, server_or_skip
 
 import ggfmt
+from ggfmt.rows.targets.database_state import ApplyOptions
 from ggfmt.rows.targets.mariadb_state import ApplyMariaDB
 
 pytestmark = pytest.mark.process
@@ -394,7 +395,7 @@ def test_what_cannot_take_rows_is_refused(database: Database) -> None:
     assert "secret" not in str(raised.value)
     with refused("GG580"):
         ggfmt.apply(database.directory / "changes", database.url.removesuffix("/shop"))
-    held = ApplyMariaDB(database.url, "default", False)
+    held = ApplyMariaDB(database.url, ApplyOptions("default"))
     try:
         with refused("GG501"):
             database.apply()

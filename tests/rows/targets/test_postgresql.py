@@ -22,6 +22,7 @@ from typer.testing import CliRunner
 
 import ggfmt
 from ggfmt.cli import app
+from ggfmt.rows.targets.database_state import ApplyOptions
 from ggfmt.rows.targets.postgresql_state import ApplyConnection
 from ggfmt.rows.targets.target import RowTarget
 
@@ -434,7 +435,7 @@ def test_constraints_of_the_database_stop_the_run(target: Target) -> None:
 
 def test_two_runs_at_once_exclude_each_other(target: Target) -> None:
     target.apply(FIRST)
-    held = ApplyConnection(target.url, "default", False)
+    held = ApplyConnection(target.url, ApplyOptions("default"))
     try:
         with refused("GG501", "another run"):
             target.apply([change("D", 5, before={"ID": "1"})])

@@ -17,6 +17,7 @@ from postgres import Server, server_or_skip
 
 import ggfmt
 from ggfmt.model.sql import POSTGRESQL, sql
+from ggfmt.rows.targets.database_state import ApplyOptions
 from ggfmt.rows.targets.postgresql_state import ApplyConnection
 from ggfmt.rows.targets.postgresql_types import TableColumn, read_types
 
@@ -282,7 +283,7 @@ def running() -> Iterator[Server]:
 
 @pytest.fixture
 def connection(running: Server) -> Iterator[ApplyConnection]:
-    opened = ApplyConnection(running.url, "types", True)
+    opened = ApplyConnection(running.url, ApplyOptions("types", dry_run=True))
     yield opened
     opened.close()
 
