@@ -225,7 +225,8 @@ def _walk(run: Run, sink: Sink[J, O, R], start: Callable[[], AbstractContextMana
             run.tracker.start_phase(STARTING)
         run.runner = held.enter_context(waiting)
         run.watch.lap(STARTING)
-        shown = visible(sink.shown)
+        # Spark measures no input of Python tasks, and a description cannot be changed once the job has started.
+        shown = f"{visible(sink.shown)}, from {counted(len(scan.files), 'file')} ({scan.size:,} bytes)"
         run.application = run.runner.name_jobs(lambda: f"{run.id} {run.tracker.step} → {shown}")
         try:
             tasks = sink.tasks(run)

@@ -176,6 +176,7 @@ def doctor(
     ] = None,
     spark_conf: Annotated[Properties, declaration.SPARK_CONF] = None,
     java_home: Annotated[str | None, declaration.JAVA_HOME] = None,
+    remote: Annotated[str | None, declaration.REMOTE] = None,
     kafka: Annotated[str | None, Option(metavar="BROKER", panel="Kafka", help="Also check this cluster.")] = None,
     producer_config: Annotated[Path | None, declaration.PRODUCER_CONFIG] = None,
     schema_registry: Annotated[
@@ -195,8 +196,8 @@ def doctor(
 
     `ggfmt doctor --output-format json`
 
-    With `--master`, the command also reports what every executor has. Ends with 1 if something that a run needs is
-    missing; warnings do not count.
+    With `--master` or `--remote`, the command also reports what every executor has. Ends with 1 if something that a run
+    needs is missing; warnings do not count.
     """
     from ggfmt.doctor.examination import examine
     from ggfmt.doctor.finding import State, worst
@@ -208,7 +209,7 @@ def doctor(
     for option, value in of_kafka.items():
         if kafka is None and value is not None:
             raise UsageError("GG565", f"`{option}` needs `--kafka`", help="name a broker by `--kafka`")
-    findings = examine(SparkSettings(master, pairs(spark_conf, "`--spark-conf`"), java_home))
+    findings = examine(SparkSettings(master, pairs(spark_conf, "`--spark-conf`"), java_home, remote=remote))
     if kafka is not None:
         from ggfmt.config.kafka_producer import producer_properties
         from ggfmt.doctor.kafka import ask_kafka

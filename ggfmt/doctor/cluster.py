@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import GgfmtError, without_credentials
@@ -24,9 +25,13 @@ from ggfmt.doctor.finding import (
     size_text,
     try_directory,
 )
+from ggfmt.spark.runners import runner_for
 from ggfmt.spark.session import SparkRunner
 from ggfmt.spark.target import SparkSettings
 from ggfmt.version import VERSION
+
+if TYPE_CHECKING:
+    from ggfmt.spark.runners import SomeRunner
 
 _TASK_SECONDS = 0.5  # a task occupies its slot for this time, so that the others go to other executors
 _ANSWER_SECONDS = 60.0
@@ -71,8 +76,10 @@ def report_executor(item: int, attempt: int) -> ExecutorReport:
 
 
 def ask_cluster(settings: SparkSettings) -> list[Finding]:
-    """Start a session on `settings.master`; return `session`, `executors`, and an `executor` for each problem."""
-    runner = SparkRunner(settings)
+    """Start a session on the master or the server of `settings`; return `session`, `executors`, and an `executor` for
+    each problem. Raises: UsageError GG520 if they name both, GG524 for an invalid address of a server."""
+    # On a master, the runner need not look at the workers: the job here does.
+    runner: SomeRunner = SparkRunner(settings) if settings.remote is None else runner_for(None, settings)
     master = without_credentials(settings.master or runner.master)
     facts: dict[str, object] = {"master": master, "runs": None, "seconds": None}
     clock = time.monotonic()
@@ -94,7 +101,11 @@ def ask_cluster(settings: SparkSettings) -> list[Finding]:
     return findings
 
 
-def _ask(session: SparkRunner) -> tuple[list[ExecutorReport], int]:
+def _ask(session: SomeRunner) -> tuple[list[ExecutorReport], int | None]:
+    """Return the reports, and the number of executors, which a server does not show."""
+    if not isinstance(session, SparkRunner):
+        answers = session.run(report_executor, range(session.parallelism), seconds=_ANSWER_SECONDS)
+        return _sorted({report.executor: report for report in answers}), None
     reports: dict[tuple[str, ...], ExecutorReport] = {}
     first = newest = math.inf  # when the first executor answered
     while True:
@@ -106,13 +117,17 @@ def _ask(session: SparkRunner) -> tuple[list[ExecutorReport], int]:
         reports |= answers
         complete = len(reports) >= registered and (session.is_local or now - newest > _LATECOMERS_SECONDS)
         if complete or now - first > _SILENT_SECONDS:
-            return sorted(reports.values(), key=lambda report: report.executor), registered
+            return _sorted(reports), registered
 
 
-def assess_executors(reports: list[ExecutorReport], registered: int, own: str) -> list[Finding]:
+def _sorted(reports: Mapping[tuple[str, ...], ExecutorReport]) -> list[ExecutorReport]:
+    return sorted(reports.values(), key=lambda report: report.executor)
+
+
+def assess_executors(reports: list[ExecutorReport], registered: int | None, own: str) -> list[Finding]:
     """Assess the reports of `registered` executors. `own`: the Python version of the driver."""
     facts = _executors_facts(registered, reports)
-    if len(reports) < registered:
+    if registered is not None and len(reports) < registered:
         message = f"only {len(reports)} of {registered} executors answer"
         help = f"{_PYTHON}; see what the others wrote to `stderr` in the work directories of their workers"
         summary = Finding("executors", State.PROBLEM, message, help, facts)

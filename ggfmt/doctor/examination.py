@@ -9,11 +9,12 @@ import tempfile
 from pathlib import Path
 
 from ggfmt import kernels
+from ggfmt.dataclasses import replace
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.doctor.cluster import ask_cluster
 from ggfmt.doctor.finding import LIBRARIES, LITTLE_SPACE, Finding, State, load, size_text, try_directory
 from ggfmt.spark.features import lacking
-from ggfmt.spark.installations import find_java, spark_home, spark_version
+from ggfmt.spark.installations import ClientOnly, find_java, spark_home, spark_version
 from ggfmt.spark.jvm import user_name
 from ggfmt.spark.target import SparkSettings
 from ggfmt.version import VERSION
@@ -46,11 +47,13 @@ def _lacking(name: str, error: Abend, *facts: str) -> Finding:
     return Finding(name, State.PROBLEM, diagnostic.message, diagnostic.help, dict.fromkeys(facts))
 
 
-def check_java(java_home: str | None) -> Finding:
+def check_java(java_home: str | None, needed: bool = True) -> Finding:
+    """Check Java. It is not `needed` where there is no Spark to start."""
     try:
         runtime = find_java(java_home)
     except Abend as error:
-        return _lacking("java", error, "version", "home", "origin")
+        finding = _lacking("java", error, "version", "home", "origin")
+        return finding if needed else replace(finding, state=State.OK, message="none is needed", help=None)
     facts = {"version": runtime.version, "home": str(runtime.home), "origin": runtime.origin}
     return Finding("java", State.OK, f"{runtime.version} in `{runtime.home}` ({runtime.origin})", facts=facts)
 
@@ -59,14 +62,11 @@ def check_spark() -> Finding:
     try:
         home = spark_home()
     except Abend as error:
-        return _lacking("spark", error, "version", "home")
+        finding = _lacking("spark", error, "version", "home")
+        return replace(finding, state=State.WARNING) if isinstance(error, ClientOnly) else finding
     version = spark_version(home)
+    lacks = "" if version is None else lacking(version)
     facts = {"version": version, "home": str(home)}
-    if version is None:
-        message = f"pyspark in `{home}` is not a whole Spark: it has no `jars`"
-        help = "pip install --force-reinstall pyspark, and take other Sparks out of PYTHONPATH"
-        return Finding("spark", State.PROBLEM, message, help, facts)
-    lacks = lacking(version)
     return Finding("spark", State.OK, f"{version} in `{home}`{f': {lacks}' if lacks else ''}", facts=facts)
 
 
@@ -120,9 +120,12 @@ def check_scratch() -> Finding:
 
 
 def examine(settings: SparkSettings) -> list[Finding]:
-    """Return what this machine has and, if `settings` name a master, what its cluster has."""
-    findings = [check_python(), check_ggfmt(), check_user(), check_java(settings.java_home), check_spark()]
+    """Return what this machine has and, if `settings` name a master or a server, what its cluster has. Raises:
+    UsageError GG520 if they name both, GG524 for an invalid address of a server."""
+    spark = check_spark()
+    java = check_java(settings.java_home, needed=spark.state is not State.WARNING)
+    findings = [check_python(), check_ggfmt(), check_user(), java, spark]
     findings += [*check_libraries(), check_kernels(), check_scratch()]
-    if settings.master is not None:
+    if settings.master is not None or settings.remote is not None:
         findings += ask_cluster(settings)
     return findings

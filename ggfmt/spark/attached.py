@@ -56,6 +56,7 @@ class AttachedRunner(SparkJobRunner):
 
     def __init__(self, existing: ActiveSpark | SubmittedSpark) -> None:
         self._existing = existing
+        self.master = existing.name
         self.shows_progress = existing.shows_progress
 
     @property
@@ -172,6 +173,7 @@ class ConnectRunner(SparkJobRunner):
 
     def __init__(self, spark: ConnectSpark | RemoteAddress) -> None:
         self._spark = spark
+        self.master = spark.name if isinstance(spark, ConnectSpark) else spark.shown
         self.shows_progress = isinstance(spark, ConnectSpark) and spark.shows_progress
 
     @property

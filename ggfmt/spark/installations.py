@@ -18,10 +18,15 @@ from ggfmt.lazy import lazy_regex
 _CORE = lazy_regex(r"spark-core_[\d.]+-(.+)\.jar")
 
 
+class ClientOnly(Abend):
+    """There is no Spark to start, but one on a server can be used."""
+
+
 def spark_home() -> Path:
     """Return the directory of the Spark to run: SPARK_HOME, or else the installed pyspark, which is a whole Spark. If
     pyspark is itself a part of a Spark, even in a zip file, that Spark counts. Raises: Abend GG503 if pyspark is
-    missing or has no Spark; GG523 if SPARK_HOME is not a Spark, or one of another version than pyspark."""
+    missing or has no Spark (`ClientOnly`: it is only a client); GG523 if SPARK_HOME is not a Spark, or one of another
+    version than pyspark."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
         raise Abend.of(package_error("GG503", "pyspark is not installed", "pyspark", None, "pip install pyspark"))
@@ -31,8 +36,11 @@ def spark_home() -> Path:
         _check(Path(named), package)
         return Path(named)
     around = next((home for home in (package, *package.parents) if spark_version(home) is not None), None)
-    if around is not None or package.is_dir():
-        return around or package
+    if around is not None:
+        return around
+    if package.is_dir():  # pyspark-client, databricks-connect, and Databricks where machines are shared
+        message = f"pyspark in `{package}` has no `jars` of a Spark: it can only use Spark Connect"
+        raise ClientOnly("GG503", message, help="name a server by `--remote sc://HOST`, or run with `--master none`")
     message = f"pyspark is imported from `{package.parent}`, which contains only Python code and not a Spark"
     raise Abend("GG503", message, help="export SPARK_HOME with the home of its Spark, or pip install pyspark")
 

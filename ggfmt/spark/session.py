@@ -88,8 +88,8 @@ class SparkRunner:
         return f"Spark {self._spark_version} on Java {self._java.major} ({self._java.origin})"
 
     def __enter__(self) -> SparkRunner:
+        home = spark_home()  # first: without a Spark, a Java would not help
         self._java = find_java(self._settings.java_home)
-        home = spark_home()
         addresses = master_addresses(self.master)
         if addresses:
             probe(self.master, addresses)

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 from places import ROOT
-from spark_cluster import closed_port, quick_executors, standalone_cluster
+from spark_cluster import closed_port, connect_server, quick_executors, standalone_cluster
 from typer.testing import CliRunner
 
 from ggfmt import __version__
@@ -126,12 +126,64 @@ def test_the_java_that_is_given_counts() -> None:
     assert doctor("--java-home", "/nowhere")[0] == 1
 
 
-def test_a_spark_that_is_not_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(examination, "spark_home", lambda: tmp_path)
-    finding = examination.check_spark()
-    assert finding.state is State.PROBLEM
-    assert finding.message == f"pyspark in `{tmp_path}` is not a whole Spark: it has no `jars`"
-    assert finding.facts == {"version": None, "home": str(tmp_path)}
+@pytest.fixture
+def client(tmp_path: Path) -> dict[str, str]:
+    """An environment whose pyspark is a client of Spark Connect, as the package `pyspark-client` is: without Java."""
+    package = tmp_path / "client" / "pyspark"
+    package.mkdir(parents=True)
+    for entry in spark_home().iterdir():
+        if entry.name not in ("bin", "jars", "sbin"):
+            (package / entry.name).symlink_to(entry)
+    path = os.pathsep.join((str(package.parent), str(ROOT)))
+    return {"PYTHONPATH": path, "JAVA_HOME": "/nowhere", "GGFMT_JAVA_HOME": ""}
+
+
+def test_a_client_of_spark_connect(client: dict[str, str], tmp_path: Path) -> None:
+    ended = apart("--output-format", "json", environment=client)
+    found = by_name(ended.stdout)
+    assert ended.returncode == 0
+    assert (found["java"]["state"], found["java"]["message"]) == ("ok", "none is needed")
+    assert found["spark"]["state"] == "warning"
+    assert found["spark"]["message"].endswith("has no `jars` of a Spark: it can only use Spark Connect")
+    assert found["spark"]["help"] == "name a server by `--remote sc://HOST`, or run with `--master none`"
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        source, output = str(ROOT / "samples/tcustord.json"), str(tmp_path / "out")
+        command = [*DOCTOR[:-1], "run", source, "--to", "json", "-o", output, *words]
+        return subprocess.run(command, env={**os.environ, **client}, capture_output=True, text=True, check=False)
+
+    stopped = run("--spark-conf", "spark.driver.memory=1g")
+    assert stopped.returncode == 3
+    assert "it can only use Spark Connect\n  help: name a server by `--remote" in stopped.stderr
+    assert run("--master", "none").returncode == 0
+
+
+@pytest.mark.long
+@pytest.mark.spark
+def test_the_server_of_a_client(client: dict[str, str], tmp_path: Path) -> None:
+    with connect_server(tmp_path) as address:
+        ended = apart("--output-format", "json", "--remote", address, environment=client)
+        found = by_name(ended.stdout)
+        assert ended.returncode == 0, ended.stderr
+        assert found["session"]["facts"]["master"] == address
+        assert "by Spark Connect" in found["session"]["facts"]["runs"]
+        assert found["executors"]["facts"]["registered"] is None
+        assert found["executors"]["facts"]["answered"] == 1
+        (report,) = found["executors"]["facts"]["reports"]
+        assert report["python"] == OWN
+
+
+@pytest.mark.spark
+def test_a_server_that_does_not_answer() -> None:
+    with closed_port() as port:
+        status, found = doctor("--remote", f"sc://127.0.0.1:{port}/;token=secret")
+    assert status == 1
+    refused = f"no Spark Connect server answers at `sc://127.0.0.1:{port}`: connection refused"
+    assert found["session"]["message"] == refused
+    for wrong, code in ((("--remote", "host:1"), "GG524"), (("--remote", "sc://h", "--master", "local"), "GG520")):
+        ended = apart(*wrong)
+        assert (ended.returncode, ended.stdout) == (2, "")
+        assert f"[{code}]" in ended.stderr
 
 
 @pytest.mark.parametrize("name", LIBRARIES)

@@ -87,10 +87,12 @@ def test_spark_shows_what_each_job_is_for_and_a_manifest_the_application(
     written, consolidated = manifest(out), manifest(rows)
     assert written["totals"]["spark_application"] == consolidated["spark_application"] == context.applicationId
     assert caplog.messages.count(f"Spark application {context.applicationId}") == 2
-    shown = f"→ {tmp_path}/out,é\\t<b>"
+    sizes = [file.stat().st_size for file in source.iterdir()]
+    read = f"from {len(sizes)} files ({sum(sizes):,} bytes)"
+    shown = f"→ {tmp_path}/out,é\\t<b>, {read}"
     assert list(dict.fromkeys(descriptions(session)[before:])) == [
         *(f"ggfmt {written['run']} {step} {shown}" for step in ("routing", "discovery", "reading")),
-        *(f"ggfmt {consolidated['run']} {step} → {rows}" for step in ("discovery", "reading", "finding rows")),
+        *(f"ggfmt {consolidated['run']} {step} → {rows}, {read}" for step in ("discovery", "reading", "finding rows")),
     ]
 
 
