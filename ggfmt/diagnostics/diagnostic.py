@@ -22,7 +22,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
-from ggfmt.dataclasses import dataclass, replace
+from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.lazy import lazy_regex
 
@@ -72,6 +72,13 @@ class Span:
             object.__setattr__(self, "file", without_credentials(self.file))
         if self.source is not None:
             object.__setattr__(self, "source", without_credentials(self.source))
+
+    def at(self, **place: object) -> Span:
+        """Return this place with other fields."""
+        found = Span.__new__(Span)
+        found.__dict__.update(self.__dict__, **place)
+        found.__post_init__()
+        return found
 
     @property
     def record(self) -> dict[str, object]:
@@ -155,7 +162,9 @@ class Diagnostic:
 
     def at(self, **place: object) -> Diagnostic:
         """Return the same finding with more of its place (keyword arguments of `Span`)."""
-        return replace(self, span=replace(self.span, **place))  # type: ignore[arg-type]
+        found = object.__new__(type(self))  # its texts were looked at: a run may make millions of rejects
+        found.__dict__.update(self.__dict__, span=self.span.at(**place))
+        return found
 
     def __str__(self) -> str:
         place = str(self.span)
@@ -319,10 +328,11 @@ def secret_start(line: str) -> int | None:
 
 def without_credentials(text: str) -> str:
     """Return the text without users and passwords of URIs; assigned passwords and tokens become `***`."""
-    text = _without_users(text)
-    if ":" in text:
-        text = _ORACLE.sub(r"\1@", text)
-    return _ASSIGNED.sub(_assigned, text)
+    if "@" in text:
+        text = _ORACLE.sub(r"\1@", _without_users(text))
+    if "=" in text or (":" in text and ('"' in text or "'" in text)):
+        text = _ASSIGNED.sub(_assigned, text)
+    return text
 
 
 def _assigned(found: re.Match[str]) -> str:

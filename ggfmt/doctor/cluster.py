@@ -103,14 +103,17 @@ def ask_cluster(settings: SparkSettings) -> list[Finding]:
 
 def _ask(session: SomeRunner) -> tuple[list[ExecutorReport], int | None]:
     """Return the reports, and the number of executors, which a server does not show."""
+
+    def ask(tasks: int) -> dict[tuple[str, ...], ExecutorReport]:
+        answers = session.run(report_executor, range(tasks), seconds=_ANSWER_SECONDS)
+        return {report.executor: report for report in answers}
+
     if not isinstance(session, SparkRunner):
-        answers = session.run(report_executor, range(session.parallelism), seconds=_ANSWER_SECONDS)
-        return _sorted({report.executor: report for report in answers}), None
+        return _sorted(ask(session.parallelism)), None
     reports: dict[tuple[str, ...], ExecutorReport] = {}
     first = newest = math.inf  # when the first executor answered
     while True:
-        items = range(max(session.parallelism, session.executors))
-        answers = {report.executor: report for report in session.run(report_executor, items, seconds=_ANSWER_SECONDS)}
+        answers = ask(max(session.parallelism, session.executors))
         now, registered = time.monotonic(), session.executors
         if answers.keys() - reports.keys():
             first, newest = min(first, now), now

@@ -17,8 +17,10 @@ from places import PACKAGE
 from strategies import examples
 
 from ggfmt import docs
+from ggfmt.diagnostics import diagnostic
 from ggfmt.diagnostics.codes import CODES
-from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, did_you_mean
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, did_you_mean
+from ggfmt.formats.api.reading import UnknownTable
 
 _CODE = re.compile(r"GG[0-9]{3}")
 
@@ -110,3 +112,19 @@ def test_words_without_common_letters_are_not_compared(monkeypatch: pytest.Monke
     assert did_you_mean("z" * 100_000, ("z" * 100_000,)) is None
     with pytest.raises(TypeError):
         did_you_mean("topicMapingTemplate", ("topicMappingTemplate",))
+
+
+def test_a_finding_with_more_of_its_place_stays_of_its_class() -> None:
+    found = UnknownTable.named("GG.T").at(file="in://user:secret@host/x", offset=7)
+    assert isinstance(found, UnknownTable)
+    assert found == UnknownTable("GG205", found.message, Span("in://host/x", offset=7, table="GG.T"), found.help)
+
+
+@given(
+    st.text(alphabet="ab:/@='\"? \n", max_size=30), st.sampled_from(["", "password", "://u:p@h ", "jdbc:oracle:thin:"])
+)
+def test_credentials_are_found_wherever_their_forms_are(text: str, form: str) -> None:
+    """The function looks at a text with a form only if the text has its marks."""
+    text = text[:15] + form + text[15:]
+    hidden = diagnostic._ORACLE.sub(r"\1@", diagnostic._without_users(text))
+    assert diagnostic.without_credentials(text) == diagnostic._ASSIGNED.sub(diagnostic._assigned, hidden)

@@ -68,17 +68,17 @@ AVRO_JSON = UnsupportedMessages(
     "a message that a tool converted from Avro to Avro's own JSON",
     "dump the topic with a consumer that writes plain JSON, or read the files of a sink",
 )
-_SCALAR_METADATA = (
+_SCALAR_METADATA = frozenset({
     "table", "op_type", "op_ts", "pos", "current_ts", "op", "ts_ms", "type", "database", "ts", "opType", "magic",
     "__op", "__deleted", "__table",
-)  # fmt: skip
+})  # fmt: skip
 
 
 def is_avro_json(members: Mapping[str, Any]) -> bool:
     """Return whether a record with these members is in Avro's JSON encoding: where each system has a scalar, it has the
     value of a union, or its images have the full name of their type."""
     records = any(is_avro_record(members.get(image)) for image in ("before", "after"))
-    return records or any(is_avro_union(members.get(name)) for name in _SCALAR_METADATA)
+    return records or any(name in _SCALAR_METADATA and is_avro_union(value) for name, value in members.items())
 
 
 def is_json_row(members: Mapping[str, Any]) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import accumulate
 
 import pyarrow as pa
 
@@ -47,8 +48,9 @@ class Partitioner:
             raise Abend("GG515", message, Span(table=table.full_name), "name one of its columns")
         self._indices = [table.column_names.index(name) for name in keyed.primary_keys]
 
-    def divide(self, batch: ChangeBatch) -> list[tuple[Partition, pa.Int64Array]]:
-        """Return the partitions as they are met, each with its rows, by the image before a delete, else after."""
+    def divide(self, batch: ChangeBatch) -> tuple[pa.Int64Array, list[tuple[Partition, int, int]]]:
+        """Return the rows by partition, and the partitions as they are met, each with the place of its first row among
+        them and their number. The image before a delete, else that after it, has the values."""
         image = batch.row_image()
         of_row = pa.repeat(pa.scalar(0, pa.int64()), len(batch))
         distinct: list[list[str]] = []
@@ -59,14 +61,11 @@ class Partitioner:
             of_row = pc.add(places, pc.cast(encoded.indices, pa.int64()))
         numbers = non_null_values(pc.unique(of_row))
         if len(numbers) == 1:
-            return [(_values(numbers[0], distinct), numbered(len(batch)))]
+            return numbered(len(batch)), [(_values(numbers[0], distinct), 0, len(batch))]
         order = pc.cast(pc.array_sort_indices(of_row), pa.int64())  # a stable sort
         counts = counts_by_value(of_row)
-        start, slices = 0, {}
-        for number in sorted(counts):
-            slices[number] = order.slice(start, counts[number])
-            start += counts[number]
-        return [(_values(number, distinct), slices[number]) for number in numbers]
+        ends = dict(zip(sorted(counts), accumulate(counts[number] for number in sorted(counts)), strict=True))
+        return order, [(_values(it, distinct), ends[it] - counts[it], counts[it]) for it in numbers]
 
 
 def _states(image: Image, index: int, length: int) -> pa.StringArray:

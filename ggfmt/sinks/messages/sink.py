@@ -419,27 +419,29 @@ class FileWriter(HandlerWriter):
         self, table: _WrittenTable, partitioner: Partitioner, formatted: FormattedBatch
     ) -> Iterator[tuple[int, Diagnostic]]:
         """Write messages to the files of their partitions. Yield operations with a message that has no file name."""
-        divided = partitioner.divide(formatted.arranged)
+        order, divided = partitioner.divide(formatted.arranged)
         without_file_name: dict[int, Diagnostic] = {}
-        for partition, rows in divided:
+        for partition, start, count in divided:
             try:
                 self._series_of(table, partition)
             except Abend as error:
                 (diagnostic,) = error.diagnostics
                 if diagnostic.code != "GG516":
                     raise
-                without_file_name |= dict.fromkeys(
-                    (formatted.sources[row] for row in non_null_values(rows)), diagnostic
-                )
-        kept = pa.array([source not in without_file_name for source in formatted.sources], pa.bool_())
-        for partition, rows in divided:
-            rows = rows.filter(kept.take(rows)) if without_file_name else rows
-            self._result.messages += len(rows)
-            self._result.extras += len(rows)
-            if len(rows):
-                arranged = formatted.arranged
-                messages, ops = formatted.messages.take(rows), arranged.op.take(rows)
-                self._put(table, partition, messages, arranged.position.take(rows), ops)
+                rows = non_null_values(order.slice(start, count))
+                without_file_name |= dict.fromkeys((formatted.sources[row] for row in rows), diagnostic)
+        kept = pa.array([source not in without_file_name for source in formatted.sources], pa.bool_()).take(order)
+        messages, ops = formatted.messages.take(order), formatted.arranged.op.take(order)
+        positions = formatted.arranged.position.take(order)
+        for partition, start, count in divided:
+            parts = messages.slice(start, count), positions.slice(start, count), ops.slice(start, count)
+            if without_file_name:
+                mask = kept.slice(start, count)
+                parts = parts[0].filter(mask), parts[1].filter(mask), parts[2].filter(mask)
+            self._result.messages += len(parts[0])
+            self._result.extras += len(parts[0])
+            if len(parts[0]):
+                self._put(table, partition, *parts)
         self._result.extras -= len(formatted.operations) - len(without_file_name)
         for row, diagnostic in sorted(without_file_name.items(), key=lambda item: item[0]):
             yield formatted.rows[row], diagnostic.at(position=formatted.operations.position[row].as_py())
