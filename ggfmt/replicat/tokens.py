@@ -155,35 +155,39 @@ class Tokenizer:
         self.variables: dict[str, str] = {}
         self.macro_char = "#"
         self._count = 0
+        self._wrong_bytes: str | None = None  # the charset in which the file has bytes without a meaning
 
     def tokens(self, content: bytes, file: str) -> Cursor:
         """Return the tokens of a file, with macros applied; none if it is no text."""
         text = self._decode(content, file)
-        return Cursor(() if text is None else self._applied(Cursor(self._lines(text, file))))
+        lines = iter(()) if text is None else self._lines(text, file, self._wrong_bytes)
+        return Cursor(self._applied(Cursor(lines)))
 
     def report(self, message: str, span: Span, help: str | None = None, fix: str | None = None) -> None:
         self.findings.append(Diagnostic("GG151", message, span, help, fix))
 
     def _decode(self, content: bytes, file: str) -> str | None:
+        self._wrong_bytes = None
         if len(content) > MAX_BYTES:
             self.report(f"the file has more than {MAX_BYTES:,} bytes", Span(file), "give a parameter file")
             return None
         named = _CHARSET.match(content)
-        charset = named[1].decode() if named else "utf-8-sig"
+        marked = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        charset = named[1].decode() if named else "utf-16" if marked else "utf-8-sig"
         try:
             codecs.lookup(charset)
             text = content.decode(charset)
         except LookupError:
             self.report(f"`{charset}` is not a charset that ggfmt has", Span(file, 1), "write the file in UTF-8")
             return None
-        except UnicodeError:
-            text = content.decode("latin-1")
+        except UnicodeError:  # comments may have any bytes
+            text, self._wrong_bytes = content.decode("latin-1"), charset.removesuffix("-sig").upper()
         if _BINARY.search(text):
             self.report("the file is not text", Span(file), "give the parameter file of a Replicat")
             return None
         return text
 
-    def _lines(self, text: str, file: str) -> Iterator[Lexeme]:
+    def _lines(self, text: str, file: str, wrong_bytes: str | None) -> Iterator[Lexeme]:
         continued = False
         for number, content in enumerate(_LINE_END.split(text.replace("\x1a", " ")), 1):
             shown = len(content) <= _MAX_SHOWN and not names_secret(content)
@@ -191,6 +195,7 @@ class Tokenizer:
             tokens = list(self._tokens_of(line, not continued))
             if self._count > MAX_TOKENS:
                 return
+            unknown = next((token for token in tokens if wrong_bytes and not token.text.isascii()), None)
             if tokens and tokens[0].first:
                 if tokens[0].upper == "COMMENT":
                     if len(tokens) > 1 and tokens[1].is_symbol("=", ",", ")"):
@@ -198,6 +203,9 @@ class Tokenizer:
                         self.report(message, tokens[0].span, "put the column after the one before it")
                     continue
                 self._set(tokens)
+            if unknown is not None:
+                help = "name the charset in the first line, such as `CHARSET ISO-8859-1`, or write the file in it"
+                self.report(f"the text has bytes that are not {wrong_bytes}", unknown.span, help)
             if not tokens:
                 continue  # a comment between continued lines
             continued = tokens[-1].is_symbol("&")

@@ -300,3 +300,29 @@ def test_the_table_names_each_word_once_and_says_where_it_is_from() -> None:
         assert entry.doc.endswith("."), entry
         assert not entry.default or entry.default in (*entry.names, entry.default), entry
     assert {entry.effect for entry in all_entries()} == set(MessageEffect)
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("MAP A.B, TARGET A.B, COLMAP (X = 'é');".encode(), "é"),
+        ("MAP A.B, TARGET A.B, COLMAP (X = 'é');".encode("utf-16"), "é"),
+        ("\ufeffMAP A.B, TARGET A.B, COLMAP (X = 'é');\r\n".encode("utf-16-be"), "é"),
+        ("\ufeffMAP A.B, TARGET A.B, COLMAP (X = 'é');\r\n".encode(), "é"),
+        ("CHARSET windows-1252\nMAP A.B, TARGET A.B, COLMAP (X = '€');".encode("cp1252"), "€"),
+        ("-- é\nCOMMENT é\nMAP A.B, TARGET A.B, -- é\n COLMAP (X = 'e');".encode("latin-1"), "e"),
+    ],
+)
+def test_the_bytes_of_a_text(content: bytes, text: str) -> None:
+    replicat, findings = parse_content(content, "r.prm")
+    assert findings == []
+    (pair,) = replicat.maps[0].columns or ()
+    assert isinstance(pair.value, TextLiteral) and pair.value.text == text
+
+
+@pytest.mark.parametrize("charset", ["UTF-8", "US-ASCII"])
+def test_bytes_without_a_meaning_are_no_text(charset: str) -> None:
+    head = "" if charset == "UTF-8" else f"CHARSET {charset}"
+    content = f"{head}\nMAP A.B, TARGET A.B, COLMAP (X = 'é', Y = 'ü');".encode("latin-1")
+    (finding,) = parse_content(content, "r.prm")[1]
+    assert str(finding).startswith(f"r.prm:2:34: error[GG151] the text has bytes that are not {charset}")
