@@ -198,7 +198,7 @@ def run_consolidation(
     runner = choose_runner(
         request.master, request.spark_conf, arguments.text(request.java_home), request.remote, request.spark
     )
-    process = arguments.Process(request.replicat)
+    process = arguments.process(request.replicat)
     topics = arguments.topics(request.producer_config, request.staging)
     runner.check_reach(files, None, topics)
     kept = [word.strip() for text in arguments.words(request.keep) for word in text.split(",")]
@@ -241,7 +241,7 @@ def run_consolidation(
         ),
         input_format=input_format,
         source=source,
-        definitions=process.definitions(request.definitions, source),
+        definitions=process.definitions(arguments.tables(request.definitions, source), source),
         selection=arguments.selection(
             request.table,
             request.exclude,

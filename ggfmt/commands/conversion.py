@@ -209,8 +209,10 @@ def run_conversion(request: ConvertRequest) -> Result:
     )
     topics = arguments.topics(request.producer_config, request.staging)
     runner.check_reach(files, target, topics)
-    process = arguments.Process(request.replicat, request.warn)
-    request = replace(request, config=request.config if request.to is not None else process.config(request.config))
+    process = arguments.process(request.replicat, request.warn)
+    request = replace(
+        request, config=request.config if request.to is not None else process.config(arguments.texts(request.config))
+    )
     configuration = arguments.configuration(
         request.config, request.settings, request.handlers, request.to, target == STREAM, process.group
     )
@@ -223,7 +225,7 @@ def run_conversion(request: ConvertRequest) -> Result:
         handlers=configuration.handlers,
         output=target,
         input_format=input_format,
-        definitions=process.definitions(request.definitions, source),
+        definitions=process.definitions(arguments.tables(request.definitions, source), source),
         mode=request.mode,
         event_handlers=request.event_handlers,
         quarantine=request.on_reject == "quarantine",

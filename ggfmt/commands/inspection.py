@@ -64,8 +64,8 @@ def run_preview(request: PreviewRequest) -> Preview:
     from ggfmt.sinks.preview import PreviewSettings
     from ggfmt.sinks.preview import preview as look
 
-    process = arguments.Process(request.replicat, request.warn)
-    config = request.config if request.to is not None else process.config(request.config)
+    process = arguments.process(request.replicat, request.warn)
+    config = request.config if request.to is not None else process.config(arguments.texts(request.config))
     configuration = arguments.configuration(config, request.settings, request.handlers, request.to, group=process.group)
     request.warn(configuration.diagnostics)
     if configuration.release is not None and not configuration.release.given:
@@ -77,7 +77,7 @@ def run_preview(request: PreviewRequest) -> Preview:
         inputs=arguments.texts(request.inputs),
         handlers=configuration.handlers,
         input_format=input_format,
-        definitions=process.definitions(request.definitions, source),
+        definitions=process.definitions(arguments.tables(request.definitions, source), source),
         current_timestamp=arguments.parse_timestamp(request.current_timestamp),
         run_options=configuration.run,
         source=source,
@@ -138,15 +138,15 @@ def make_schemas(request: SchemaRequest) -> Schemas:
     from ggfmt.sinks.schema import schemas
 
     arguments.check_choices(request)
-    configuration, process = None, arguments.Process(request.replicat, request.warn)
-    config = process.config(request.config)
+    configuration, process = None, arguments.process(request.replicat, request.warn)
+    config = process.config(arguments.texts(request.config))
     if config or arguments.lines(request.settings):
         configuration = arguments.configuration(config, request.settings, request.handlers, None, group=process.group)
         request.warn(configuration.diagnostics)
     input_format, source = arguments.input_settings(
         request.input_format, request.input_config, request.input_options, request.schema_registry
     )
-    definitions = process.definitions(request.definitions, source)
+    definitions = process.definitions(arguments.tables(request.definitions, source), source)
     given = request.table, request.exclude, request.columns, request.mask, request.mask_key
     selection = arguments.selection(*given, process.maps(source, configuration))
     files, topics = arguments.texts(request.inputs), arguments.topics(request.producer_config)

@@ -37,6 +37,7 @@ def read(
     discover: bool | None = None,
     producer_config: Path | None = None,
     staging: Path | None = None,
+    replicat: Path | None = None,
     **input_options: PropertyValue,
 ) -> DataFrame:
     """Return the operations in files as a frame of a session, classic or of Spark Connect.
@@ -53,6 +54,8 @@ def read(
     - `discover`: infer the tables from the data first, in tasks. Default: if there are no definitions.
     - `producer_config`: for a topic of Kafka as input, a file with properties of a client, such as its security.
     - `staging`: a directory for the messages of topics, which all executors reach. They are deleted with the session.
+    - `replicat`: the parameter file of a Replicat. The frame has the tables, columns and operations of its MAPs, and
+      `table` is the name of a target.
     - `input_options`: properties of the input format (`ggfmt options FORMAT`), such as those with which it was written.
 
     ggfmt lists and inspects the files now, and Spark reads them whenever the frame is used. If a file has changed by
@@ -67,7 +70,7 @@ def read(
     from ggfmt.reading.standard_input import TopicSettings
 
     request = make_request(inputs, input_format, table, definitions, ops, split_size, discover, input_options)
-    request = replace(request, topics=TopicSettings(*map(_path, (producer_config, staging))))
+    request = replace(request, topics=TopicSettings(*map(_path, (producer_config, staging))), replicat=_path(replicat))
     return read_frame(spark, request, schema)
 
 
@@ -83,6 +86,7 @@ def scan(
     discover: bool | None = None,
     producer_config: Path | None = None,
     staging: Path | None = None,
+    replicat: Path | None = None,
     **input_options: PropertyValue,
 ) -> Operations:
     """Return the operations in files as record batches of Arrow, without Spark.
@@ -104,7 +108,7 @@ def scan(
     from ggfmt.reading.standard_input import TopicSettings
 
     request = make_request(inputs, input_format, table, definitions, ops, split_size, discover, input_options)
-    request = replace(request, topics=TopicSettings(*map(_path, (producer_config, staging))))
+    request = replace(request, topics=TopicSettings(*map(_path, (producer_config, staging))), replicat=_path(replicat))
     return batch_reader.scan(request, schema)
 
 

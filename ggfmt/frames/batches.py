@@ -93,7 +93,8 @@ def record_batches(
     counts  takes the account of the records; None: log it in the end
     """
     account = RecordCounts() if counts is None else counts
-    frames = _Frames(job, split, Projection(tokens="tokens" in wanted.schema.names))
+    projection = Projection(tokens="tokens" in wanted.schema.names)
+    frames = _Frames(job, split, projection, mapped=account.mapped)
     for batch in frames.batches():
         if wanted.tables is None or batch.table.full_name in wanted.tables:
             rows = _rows(batch, wanted)

@@ -23,15 +23,17 @@ from ggfmt.frames.shapes import GENERIC, IMAGES, UnknownTypeError, ddl_type, fro
 from ggfmt.java.text import InvalidValueError
 from ggfmt.kafka import is_kafka
 from ggfmt.model.change import OP_TYPES
+from ggfmt.model.selection import ALL_TABLES
 from ggfmt.model.table import STRING, Column, Kind, SqlType, TableDef
 from ggfmt.options.spec import refuse_empty
 from ggfmt.options.value_types import Keys, Size
 from ggfmt.reading.discovery import find_keys, has_keys_in_changes
 from ggfmt.reading.recognition import detect_format, reader_of, with_defaults
 from ggfmt.reading.runner import Runner
-from ggfmt.reading.scan import Scan, ScanRequest
-from ggfmt.reading.splits import Range, ReadJob, Split
+from ggfmt.reading.scan import Scan, ScanRequest, check_selection
+from ggfmt.reading.splits import Range, ReadJob, Split, view_of
 from ggfmt.reading.standard_input import NO_TOPIC_SETTINGS, SpooledInputs, TopicSettings
+from ggfmt.sinks.process import ReplicatProcess
 
 # Options that are no properties of an input format, as Spark passes them to data sources.
 OPTIONS = (
@@ -64,6 +66,7 @@ class Request:
     max_files: int | None = None
     max_bytes: int | None = None
     topics: TopicSettings = NO_TOPIC_SETTINGS
+    replicat: str | None = None
 
     def __post_init__(self) -> None:
         refuse_empty("a path of the inputs", self.paths)
@@ -146,6 +149,11 @@ def make_plan(request: Request, runner: Runner, held: ExitStack | None = None) -
     else:
         splits = scan.splits(runner.parallelism)
         job = scan.job if request.discover is False else find_keys(scan.job, splits, runner)
+    view = view_of(job.selection)
+    if view is not None:
+        view.check(job.definitions, (), scan.may_lack)
+        if job.settled:
+            check_selection(job.selection, {table.full_name for table in job.definitions}, scan.may_lack)
     return plan_of(request, job, splits.all)
 
 
@@ -168,8 +176,10 @@ def make_scan(request: Request, keys: Keys = (), held: ExitStack | None = None) 
         detect_format(files, request.max_record)[0] if request.input_format == "auto" else request.input_format
     )
     source = source_of(input_format, request.options)
-    definitions = load_definitions(request.definitions, source)
-    wanted = replace(wanted, input_format=input_format, source=source, definitions=definitions)
+    process = ReplicatProcess(request.replicat)
+    definitions = process.definitions(load_definitions(request.definitions, source), source)
+    selection = replace(ALL_TABLES, maps=process.maps(source, before_images=True))
+    wanted = replace(wanted, input_format=input_format, source=source, definitions=definitions, selection=selection)
     # A stream may read files that grow, and Spark does not say here whether this is a stream. The readers check that a
     # file has not changed.
     return Scan(wanted, [replace(file, watched=False) for file in files])
@@ -177,7 +187,7 @@ def make_scan(request: Request, keys: Keys = (), held: ExitStack | None = None) 
 
 def plan_of(request: Request, job: ReadJob, splits: Iterable[Split]) -> ReadPlan:
     planned = tuple(replace(split, ranges=tuple(map(_watched, split.ranges))) for split in splits)
-    return ReadPlan(job, planned, projection_for(request, job))
+    return ReadPlan(job, planned, projection_for(request, job.shown))
 
 
 def _watched(part: Range) -> Range:

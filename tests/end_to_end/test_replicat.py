@@ -6,7 +6,7 @@ import json
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from postgres import server_or_skip
@@ -15,6 +15,9 @@ from runs import MOMENT, content, manifest, metadata, operation, tables, write_l
 import ggfmt
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, GgfmtError, UsageError
 from ggfmt.model.table import Column, TableDef
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 PROPERTIES = r"""gg.handlerlist=j
 gg.handler.j.type=hdfs
@@ -178,7 +181,11 @@ def convert(home: Home, path: Path, **given: Any) -> set[str]:
     return {message["table"] for message in home.messages()}
 
 
-@pytest.mark.parametrize("command", [preview, schema, consolidate, convert])
+def scan(home: Home, path: Path, **given: Any) -> set[str]:
+    return set(map(str, ggfmt.scan(home.inputs, replicat=path).read_all()["table"].to_pylist()))
+
+
+@pytest.mark.parametrize("command", [preview, schema, consolidate, convert, scan])
 def test_each_command_has_the_names_of_targets(command: Callable[..., set[str]], home: Home) -> None:
     path = home.write("MAPEXCLUDE gg.c", "MAP gg.*, TARGET rpt.*;", "MAP gg.b, TARGET copy.*;")
     assert command(home, path) == {"rpt.A", "rpt.B", "copy.B"}
@@ -408,3 +415,86 @@ def test_spark_writes_the_same_messages(home: Home) -> None:
     spark = ggfmt.convert(inputs, output=home.root / "spark", replicat=path, **given)
     assert tables(home.root / "spark", "j") == tables(home.root / "out", "j")
     assert spark.totals["mapped_operations"]["GG.B"]["r.prm:5"] == {"filtered": 34, "reached": 66}
+
+
+def test_batches_have_the_operations_of_targets(home: Home, caplog: pytest.LogCaptureFixture) -> None:
+    """Those of the messages, one by one."""
+    records = [operation(number, f"GG.{'ABC'[number % 3]}", "IUD"[number % 7 % 3]) for number in range(400)]
+    for number, record in enumerate(records):
+        if record["op_type"] == "U":
+            record["before"] = {**record["after"], "NAME": f"old {number}"}
+    inputs = write_lines(home.root / "many.json", records)
+    lines = (
+        "MAP gg.a, TARGET x.all;", "MAP gg.c, TARGET x.all;", "IGNOREDELETES",
+        "MAP gg.b, TARGET y.*, COLMAP (ID = ID, WHAT = NAME), FILTER (AMOUNT > 100);",
+    )  # fmt: skip
+    home.run(*lines, inputs=inputs)
+    path = home.root / "dirprm" / "r.prm"
+    caplog.set_level(logging.INFO, "ggfmt")
+    found = ggfmt.scan(inputs, replicat=path).read_all().to_pylist(maps_as_pydicts="strict")
+    left = [message for message in caplog.messages if message.startswith("left out")]
+    assert [message.rpartition(", ")[2] for message in left] == [
+        "filtered by r.prm:6",
+        "ignored for their kind by r.prm:6",
+    ]
+    shown = {
+        table: [
+            (
+                row["position"],
+                row["op_type"],
+                *(row[image] and row[image].get("WHAT", row[image].get("NAME")) for image in ("before", "after")),
+            )
+            for row in found
+            if row["table"] == table
+        ]
+        for table in ("x.all", "y.B")
+    }
+    wanted: dict[str, list[Any]] = {"x.all": [], "y.B": []}
+    for number, record in enumerate(records):
+        of_b = record["table"] == "GG.B"
+        if not of_b or (number > 100 and record["op_type"] != "D"):
+            images = (record[image]["NAME"] if image in record else None for image in ("before", "after"))
+            wanted["y.B" if of_b else "x.all"].append((record["pos"], record["op_type"], *images))
+    assert shown == wanted
+    assert sorted(row["position"] for row in found) == sorted(message["pos"] for message in home.messages())
+    of_table = ggfmt.scan(inputs, "y.B", replicat=path, ops=["I"]).read_all()
+    assert [field.name for field in of_table.schema.field("after").type] == ["ID", "WHAT"]
+    assert of_table["position"].to_pylist() == [row[0] for row in wanted["y.B"] if row[1] == "I"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "table", "said"),
+    [
+        (["MAP gg.a, TARGET x.a;"], "GG.A", r"GG531.*`GG\.A` not found; the table.*`x\.a`"),
+        (["MAP nosuch.*, TARGET x.*;"], None, r"GG597.*no MAP names a table"),
+        (["MAP gg.a, TARGET x.all;", "MAP gg.b, TARGET x.all, KEYCOLS (NAME);"], None, r"GG597.*several definitions"),
+        (["GETTRUNCATES"], None, r"GG597.*no MAP"),
+        (["SOURCEDEFS no.def", "MAP gg.a, TARGET x.a;"], None, r"GG597.*SOURCEDEFS `no\.def`"),
+    ],
+)
+def test_batches_refuse_what_a_run_refuses(lines: list[str], table: str | None, said: str, home: Home) -> None:
+    with pytest.raises((ConfigurationError, UsageError), match=f"(?s){said}"):
+        ggfmt.scan(home.inputs, table, replicat=home.write(*lines))
+
+
+def test_a_before_image_of_batches_is_undecided(home: Home) -> None:
+    update = operation(1, "GG.A", "U")
+    update["before"] = {**update["after"], "NAME": "old"}
+    inputs = write_lines(home.root / "update.json", [update])
+    path = home.write("MAP gg.a, TARGET x.a, COLMAP (ID = ID, WHAT = @STRCAT (NAME, '!'));")
+    with pytest.raises(Abend, match=r"GG412.*before image of an update"):
+        ggfmt.scan(inputs, replicat=path).read_all()
+
+
+@pytest.mark.spark
+def test_a_frame_of_spark_has_the_operations_of_targets(spark: SparkSession, home: Home) -> None:
+    path = home.write("MAP gg.*, TARGET x.all;", "MAP gg.b, TARGET y.*, COLMAP (ID = ID, WHAT = NAME);")
+    for table in (None, "y.B"):
+        frame = ggfmt.read(spark, home.inputs, table=table, replicat=path, split_size=300).orderBy("table", "seq")
+        batches = (
+            ggfmt.scan(home.inputs, table, replicat=path)
+            .read_all()
+            .sort_by([("table", "ascending"), ("seq", "ascending")])
+        )
+        assert frame.toArrow().to_pylist() == batches.cast(frame.toArrow().schema).to_pylist()
+        assert len(batches) == (6 if table is None else 1)
