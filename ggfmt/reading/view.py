@@ -10,7 +10,7 @@ from typing import cast
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span, list_names
 from ggfmt.formats.api.reading import EVERY_TABLE_OF, Drop, Event, SchemaChange
 from ggfmt.model.change import ChangeBatch, merge_in_order
-from ggfmt.model.selection import TableSelection
+from ggfmt.model.selection import TableSelection, is_named
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.value_types import Keys
 from ggfmt.reading.masks import check_masks, masked_events, masked_table
@@ -55,6 +55,20 @@ class View:
             if len(sources) > 1 and len(set().union(*sources.values())) > 1:
                 raise ConfigurationError.of(_several(target, sources))
 
+    def _check_tests(self, table: TableDef) -> None:
+        """Raises: ConfigurationError GG597 for a condition on a masked column, which the Replicat tests as it is."""
+        assert self._maps is not None
+        masks = {mask.column for mask in self._selection.masks if is_named(mask.table, table.full_name)}
+        for own in self._maps.maps_of(table.full_name) if masks else ():
+            for name, span in own.tested:
+                column = next((each for each in masks if each.casefold() == name.casefold()), None)
+                if column is not None:
+                    message = f"a condition tests the column `{column}`, whose values `--mask` replaces"
+                    help = "leave out the mask or the condition"
+                    raise ConfigurationError.of(
+                        Diagnostic("GG597", message, replace(span, table=table.full_name), help)
+                    )
+
     def routes(self, tables: Collection[TableDef]) -> Iterator[str]:
         """Yield for each selected table where its operations go, and by which line of the parameter file."""
         for name in dict.fromkeys(table.full_name for table in tables):
@@ -72,6 +86,7 @@ class View:
         assert self._maps is not None
         known = self._known.get(table.full_name)
         if known is None or known[0] != table:
+            self._check_tests(table)
             maps = [MappedTable(self._maps, own, table) for own in self._maps.maps_of(table.full_name)]
             self._known[table.full_name] = known = table, maps
         return known[1]

@@ -21,7 +21,7 @@ from ggfmt.model.change import ChangeBatch, Image
 from ggfmt.model.table import TableDef, join_name, name_parts, split_name
 from ggfmt.replicat.account import EXCLUDED, FILTERED, IGNORED, INCOMPLETE, REACHED, TRUNCATES, UNNAMED
 from ggfmt.replicat.engine import CompiledMapping, compile_mapping
-from ggfmt.replicat.statements import Call, Kinds, MapStatement, ObjectName, ReplicatFile, WrittenName
+from ggfmt.replicat.statements import Call, ColumnReference, Kinds, MapStatement, ObjectName, ReplicatFile, WrittenName
 
 log = logging.getLogger("ggfmt")
 
@@ -112,6 +112,12 @@ class TableMap:
     def place(self) -> str:
         return place_of(self.statement.span)
 
+    @property
+    def tested(self) -> list[tuple[str, Span]]:
+        """The columns that its conditions test."""
+        found = _parts(tuple(each.condition for each in self.statement.filters))
+        return [(each.name.text, each.span) for each in found if isinstance(each, ColumnReference)]
+
 
 @dataclass(frozen=True)
 class Replicat:
@@ -166,7 +172,7 @@ class Replicat:
 
     @cached_property
     def needs_tokens(self) -> bool:
-        return any(each.name in ("TOKEN", "GETENV") for each in _calls(self.file.maps))
+        return any(isinstance(each, Call) and each.name in ("TOKEN", "GETENV") for each in _parts(self.file.maps))
 
     @cached_property
     def needs_images(self) -> bool:
@@ -255,13 +261,13 @@ def _plain(value: Any) -> Any:
     return tuple(map(_plain, value)) if isinstance(value, tuple) else value
 
 
-def _calls(value: Any) -> Iterator[Call]:
-    """Yield the calls of functions in statements."""
-    if isinstance(value, Call):
+def _parts(value: Any) -> Iterator[Any]:
+    """Yield statements or expressions, and all that they consist of."""
+    if is_dataclass(value):
         yield value
-    parts = [getattr(value, each.name) for each in fields(value)] if is_dataclass(value) else value
-    for part in parts if is_dataclass(value) or isinstance(value, tuple) else ():
-        yield from _calls(part)
+        value = tuple(getattr(value, each.name) for each in fields(value))
+    for part in value if isinstance(value, tuple) else ():
+        yield from _parts(part)
 
 
 # Definitions and operations

@@ -498,3 +498,14 @@ def test_a_frame_of_spark_has_the_operations_of_targets(spark: SparkSession, hom
         )
         assert frame.toArrow().to_pylist() == batches.cast(frame.toArrow().schema).to_pylist()
         assert len(batches) == (6 if table is None else 1)
+
+
+@pytest.mark.parametrize("condition", ["FILTER (@STREQ (name, 'name 1'))", "WHERE (ID > 0 AND NAME = 'name 1')"])
+def test_a_condition_must_not_test_a_masked_column(condition: str, home: Home) -> None:
+    path = home.write(f"MAP gg.*, TARGET x.*, {condition};")
+    for mask in ("GG.A.NAME=null", "A.NAME=fixed:name 1"):
+        with pytest.raises(ConfigurationError, match=r"r\.prm:3:.*table GG\.A.*GG597.*`NAME`.*`mask`"):
+            convert(home, path, mask=mask)
+        with pytest.raises(ConfigurationError, match="GG597"):
+            consolidate(home, path, mask=mask)
+    convert(home, path, mask="GG.A.AMOUNT=null")
