@@ -405,16 +405,16 @@ def test_the_plan_of_a_dry_run_shows_maps(home: Home) -> None:
 
 
 @pytest.mark.spark
-def test_spark_writes_the_same_messages(home: Home) -> None:
+def test_spark_writes_the_same_messages(spark: SparkSession, home: Home) -> None:
     records = [operation(number, f"GG.{'ABC'[number % 3]}", "IUD"[number % 3]) for number in range(300)]
     inputs = write_lines(home.root / "many.json", records)
     lines = ("INSERTDELETES", "MAP gg.*, TARGET x.all;", "MAP gg.b, TARGET y.*, FILTER (AMOUNT > 100);")
     home.run(*lines, inputs=inputs, current_timestamp=MOMENT)
     path = home.root / "dirprm" / "r.prm"
-    given: dict[str, Any] = {"current_timestamp": MOMENT, "master": "local[2]", "split_size": 4096}
-    spark = ggfmt.convert(inputs, output=home.root / "spark", replicat=path, **given)
+    given: dict[str, Any] = {"current_timestamp": MOMENT, "spark": spark, "split_size": 4096}
+    by_spark = ggfmt.convert(inputs, output=home.root / "spark", replicat=path, **given)
     assert tables(home.root / "spark", "j") == tables(home.root / "out", "j")
-    assert spark.totals["mapped_operations"]["GG.B"]["r.prm:5"] == {"filtered": 34, "reached": 66}
+    assert by_spark.totals["mapped_operations"]["GG.B"]["r.prm:5"] == {"filtered": 34, "reached": 66}
 
 
 def test_batches_have_the_operations_of_targets(home: Home, caplog: pytest.LogCaptureFixture) -> None:
