@@ -7,8 +7,11 @@ the manifest of the latest run. Records are read one at a time: there may be tho
 from __future__ import annotations
 
 import json
+import sys
+import zlib
+from array import array
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field as dataclass_field
 from typing import Annotated, Any, Literal, get_args
@@ -47,7 +50,8 @@ STEPS: dict[str, int] = dict(zip(get_args(TimeStep), (19, 18, 16, 15, 13, 10, 7,
 _WIDTHS = tuple(STEPS.values())
 _KINDS = tuple(kind.encode() for kind in OP_TYPES)
 _FEW_TO_A_RUN = 8  # consecutive operations of one time; fewer are faster to count as a whole
-_TOO_MANY = 2 * MAX_COUNTS  # of one batch, even if each time is written in two ways
+_ROWS = 1 << 14  # that are counted at once: the others are then counted in the step that these need
+_TOO_MANY = 2 * MAX_COUNTS  # of these rows, even if each time is written in two ways
 _PATTERN = (
     r"([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01])"
     r"([ T]([01][0-9]|2[0-3])(:[0-5]([0-9](:[0-5]([0-9])?)?)?)?)?)?)?"
@@ -62,17 +66,46 @@ class Timeline:
     What it says does not depend on the order or the parts in which operations were added: the step is the shortest
     that all times together allow. A key of `counts` is the type, which is one byte, and the time. `untimed` are
     operations whose source gives no time, or something else in its place.
+
+    `packed` has counts that are in the result of a task: there may be tens of thousands of results in the driver.
     """
 
     width: int = _WIDTHS[0]
     counts: Counter[bytes] = dataclass_field(default_factory=Counter)
     untimed: Counter[str] = dataclass_field(default_factory=Counter)
+    packed: bytes = b""
 
     def add(self, operations: Sequence[tuple[pa.StringArray, pa.StringArray]]) -> None:
         """Count the operations of some batches, by `op` and `op_ts`; many small batches cost little more than one."""
         if not operations:
             return
         op, op_ts = (pa.concat_arrays(arrays) for arrays in zip(*operations, strict=True))
+        for start in range(0, len(op), _ROWS):
+            self._add(op.slice(start, _ROWS), op_ts.slice(start, _ROWS))
+
+    def pack(self) -> None:
+        """Pack the counts. From now on, the operations can only be added to another timeline."""
+        keys = sorted(self.counts)
+        numbers = array("Q", (self.counts[key] for key in keys))
+        if sys.byteorder == "big":
+            numbers.byteswap()
+        # Bytes of one place follow each other, as most are those of the key or number before.
+        columns = (_turned(b"".join(keys), len(keys)), _turned(numbers.tobytes(), len(keys)))
+        self.packed = zlib.compress(b"".join(columns), 9)
+        self.counts = Counter()
+
+    def _items(self) -> Iterable[tuple[bytes, int]]:
+        if not self.packed:
+            return self.counts.items()
+        data, size = zlib.decompress(self.packed), 1 + self.width
+        end = len(data) * size // (size + 8)
+        keys = _turned(data[:end], size)
+        numbers = array("Q", _turned(data[end:], 8))
+        if sys.byteorder == "big":
+            numbers.byteswap()
+        return zip((keys[place : place + size] for place in range(0, end, size)), numbers, strict=True)
+
+    def _add(self, op: pa.StringArray, op_ts: pa.StringArray) -> None:
         whole = op_ts.cast(pa.binary())
         times = pc.binary_slice(whole, 0, self.width)
         runs = pc.run_end_encode(times)
@@ -99,7 +132,7 @@ class Timeline:
     def __iadd__(self, other: Timeline) -> Timeline:
         self.untimed += other.untimed
         self._widen(other.width)
-        for key, count in other.counts.items():
+        for key, count in other._items():
             self._count(key[: 1 + self.width], count)
         self._limit()
         return self
@@ -134,6 +167,12 @@ class Timeline:
             finer, self.counts = self.counts, Counter()
             for key, count in finer.items():
                 self._count(key[: 1 + width], count)
+
+
+def _turned(data: bytes, rows: int) -> bytes:
+    """Return rows of bytes, one after the other, as columns; `rows` is how many bytes a column has."""
+    size = len(data) // max(rows, 1)
+    return b"".join(data[place::size] for place in range(size))
 
 
 def _next(width: int) -> int:

@@ -615,6 +615,7 @@ class SplitSink:
 
     def close(self) -> None:
         self.end_of_chunk()
+        self.outcome.timeline.pack()
         for output in self.outputs:
             self.outcome.written[output.target.handler] = output.close()
 
