@@ -150,7 +150,7 @@ class Scan:
         )
 
     def splits(self, parallelism: int) -> Splits:
-        return Splits(self.inputs, parallelism, self.request.split_size)
+        return Splits(self.inputs, 2 * parallelism, self.request.split_size)
 
     def window(self) -> Window:
         return Window(len(self.files), self.input)
@@ -196,12 +196,17 @@ class Scan:
         Raises: Abend for the first mistake in the data, where tasks stop at it.
         """
         tracker, watch = tracker or ProgressTracker(None), watch or Stopwatch()
+        fewest = Splits(self.inputs, runner.parallelism, self.request.split_size) if cut is None else None
         cut = self.splits(runner.parallelism) if cut is None else cut
         if job.selection.maps is not None and job.selection.maps.joins:
             scratch = None  # tasks would read tables with one target apart
         job = find_keys(job, cut, runner, tracker)
         try:
             divides = scratch is not None and has_many_tables(job, self.inputs, cut)
+            # Tasks of unequal length cost less than to divide the records.
+            if divides and fewest is not None and len(fewest.all) < len(cut.all):
+                divides = has_many_tables(job, self.inputs, fewest)
+                cut = cut if divides else fewest
         except Unroutable:
             scratch, divides = None, False
         if scratch is not None and not divides:

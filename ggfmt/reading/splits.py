@@ -179,9 +179,10 @@ class Cut(Protocol):
 class Splits:
     """Splits of about equal size, in input order. Files that cannot be split stay whole; small files share a split."""
 
-    def __init__(self, inputs: Sequence[PlannedInput], parallelism: int, split_size: int | None = None) -> None:
+    def __init__(self, inputs: Sequence[PlannedInput], tasks: int, split_size: int | None = None) -> None:
+        """`tasks`: how many splits there should be, unless they would be small or large."""
         total = sum(item.file.size for item in inputs)
-        share = -(-total // (2 * parallelism))  # rounded up: the rest would be a task of a few bytes
+        share = -(-total // tasks)  # rounded up: the rest would be a task of a few bytes
         self._size = split_size or min(max(share, MIN_SPLIT_BYTES), SPLIT_BYTES)
         self._inputs = inputs
         self.all: Sequence[Split] = _cut(inputs, self._size)

@@ -404,7 +404,7 @@ def test_a_preview_reads_over_the_end_of_its_window(tmp_path: Path) -> None:
 @pytest.mark.parametrize("rest", range(4))
 def test_no_task_is_left_with_a_few_bytes(rest: int) -> None:
     file = InputFile(Location.of("in.json"), 4 * MIN_SPLIT_BYTES + rest, "in.json")
-    assert len(Splits([PlannedInput(file, 0, Layout(splittable=True))], 2).all) == 4
+    assert len(Splits([PlannedInput(file, 0, Layout(splittable=True))], 4).all) == 4
 
 
 def planned(index: int, size: int, splittable: bool = True) -> PlannedInput:
@@ -432,7 +432,7 @@ def test_an_error_while_a_file_is_closed_stops_only_who_reads_to_its_end(monkeyp
 
     monkeypatch.setattr("ggfmt.reading.splits.open_unchanged", lambda file, end: Unclosable(one(1)))
     file = InputFile(Location.of("in.json"), len(one(1)), "in.json")
-    part = Splits([PlannedInput(file, 0, Layout(splittable=True))], 1).all[0].first
+    part = Splits([PlannedInput(file, 0, Layout(splittable=True))], 2).all[0].first
     reader = FORMATS["json"].read_support.by(DEFAULT_SETTINGS).reader
     head: Any = part.chunks(reader)
     assert next(head).data == one(1)
