@@ -94,6 +94,27 @@ def test_times_of_no_clock_are_untimed() -> None:
     assert document == {"step": "year", "times": {}, "untimed": {"I": 1199}}
 
 
+@pytest.mark.parametrize("seconds", [0, 0.02, 1, 3600])
+def test_a_long_batch_is_counted_as_its_parts(seconds: float) -> None:
+    operations = [*every(seconds, 50_000), *every(0.5, 20_000)]
+    random.Random(1).shuffle(operations)
+    whole = told(operations)
+    assert whole == told(*(operations[start : start + 1000] for start in range(0, len(operations), 1000)))
+    assert sum(sum(kinds.values()) for kinds in whole["times"].values()) == 70_000
+
+
+@pytest.mark.parametrize("operations", [[], every(7, 1000), [("I", None)], [*every(90_000, 300), ("D", "no time")]])
+def test_packed_counts_are_small_and_the_same(operations: Operations) -> None:
+    timeline, merged = Timeline(), Timeline()
+    if operations:
+        timeline.add([arrays(operations)])
+    document = timeline.as_document()
+    timeline.pack()
+    assert len(pickle.dumps(timeline)) < 1000
+    merged += timeline
+    assert merged.as_document() == document
+
+
 @given(st.integers(0, 2**32), st.sampled_from([0.01, 1, 7, 400, 90000]), st.lists(st.integers(1, 400), max_size=6))
 @examples(6)
 def test_order_and_parts_do_not_matter(seed: int, seconds: float, cuts: list[int]) -> None:
@@ -109,6 +130,8 @@ def test_order_and_parts_do_not_matter(seed: int, seconds: float, cuts: list[int
     for part in filter(None, (*parts, rest)):
         timeline = Timeline()
         timeline.add([arrays(part[:5]), arrays(part[5:])] if part[5:] else [arrays(part)])
+        if len(part) % 2:
+            timeline.pack()
         merged += pickle.loads(pickle.dumps(timeline))
     assert merged.as_document() == whole
     assert sum(sum(kinds.values()) for kinds in (*whole["times"].values(), whole["untimed"])) == 1502

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 import re
 import shutil
 from collections.abc import Iterator
@@ -92,6 +93,23 @@ def test_all_formats_with_a_router_give_the_same_output(name: str, tmp_path: Pat
     assert_same_output(
         inputs, tmp_path, *JSON_LINES, *PIPES, input_format=name, source=options, definitions=defined(name)
     )
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("cores", "divides"), [(1, False), (2, True)])
+def test_records_are_divided_only_if_a_split_a_core_has_many_tables(
+    cores: int, divides: bool, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ggfmt.reading.splits.MIN_SPLIT_BYTES", 100)
+    operations = list(story())
+    random.Random(seed).shuffle(operations)  # tables take turns without a pattern
+    source = write_story(tmp_path / "story.json", operations)
+    with never_routed():
+        run_ggfmt([source], tmp_path / "in-order", *JSON_LINES, *PIPES, split_size=1 << 20)
+    with always_routed() as found:
+        run_ggfmt([source], tmp_path / "own", *JSON_LINES, *PIPES, start=lambda: InThreads(cores))
+    assert bool(found) == divides
+    assert outcome(tmp_path / "own") == outcome(tmp_path / "in-order")
 
 
 @pytest.mark.parametrize("name", ["avro_op", "json"])
