@@ -106,7 +106,7 @@ class Timeline:
         return zip((keys[place : place + size] for place in range(0, end, size)), numbers, strict=True)
 
     def _add(self, op: pa.StringArray, op_ts: pa.StringArray) -> None:
-        whole = op_ts.cast(pa.binary())
+        whole = narrow(op_ts.cast(pa.binary()), pa.BinaryArray)
         times = pc.binary_slice(whole, 0, self.width)
         runs = pc.run_end_encode(times)
         if len(runs.values) * _FEW_TO_A_RUN <= len(times):

@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -35,7 +36,8 @@ from ggfmt.reading.routing import MAX_BUCKETS, RUN_BYTES, SEGMENT_BYTES, RoutedS
 
 
 class Case(NamedTuple):
-    """`skew`: the share of operations of one table. `buckets`: of tables, in this tree; None: as ggfmt chooses."""
+    """`skew`: the share of operations of one table. `spacing`: the seconds between two operations. `rejected`: the
+    share of records that are none. `buckets`: of tables, in this tree; None: as ggfmt chooses."""
 
     operations: int = 20_000
     tables: int = 500
@@ -44,8 +46,11 @@ class Case(NamedTuple):
     columns: int = 5
     width: int = 8
     skew: float = 0
+    spacing: float = 0
+    rejected: float = 0
     buckets: int | None = None
     format: str = "json"
+    command: str = "run"
 
 
 BASE = Case()
@@ -54,7 +59,8 @@ TABLES = [BASE._replace(tables=tables, splits=splits) for tables in (1, 20, 500,
 SPLITS = BASE._replace(splits=100)
 BUCKETS = [BASE._replace(buckets=50), BASE._replace(buckets=200)]
 OTHERS = [BASE._replace(files=20), BASE._replace(files=500), BASE._replace(columns=50), BASE._replace(width=100)]
-OTHERS += [BASE._replace(width=1000), BASE._replace(skew=0.99)]
+OTHERS += [BASE._replace(width=1000), BASE._replace(skew=0.99), BASE._replace(spacing=7), BASE._replace(rejected=0.5)]
+OTHERS += [BASE._replace(tables=1, spacing=7), BASE._replace(command="consolidate")]
 LARGEST = [Case(700_000, tables, splits) for tables, splits in ((1, 26), (100, 26), (2000, 26), (5000, 200))]
 LARGEST += [Case(700_000, 2000, 26, skew=0.99)]
 NAMES = ("json", "delimitedtext", "xml", "avro_op", "dts_avro", "kcat")  # the last one: a dump of messages with JSON
@@ -77,11 +83,15 @@ Results = dict[Case, tuple[float, Figures]]  # with MB of input
 def records(case: Case) -> Iterator[str]:
     rest = max(case.tables - 1, 1)
     for number in range(case.operations):
+        if number % 100 < 100 * case.rejected:
+            yield '{"table":"S.T0","op_type":"?"}\n'
+            continue
         is_first = number % 100 < 100 * case.skew
         table = 0 if is_first else (1 + number // 100 % rest if case.skew else number % case.tables)
         names = {f"C{place}": f"{number % 9973:0{case.width}}-{place}" for place in range(case.columns)}
         image = {"ID": number, "AMOUNT": f"{number % 1000}.50", **names}
-        head = {"table": f"S.T{table}", "op_type": "I", "op_ts": "2026-01-01 10:00:00.000000", "pos": f"{number:020d}"}
+        time = datetime(2026, 1, 1, 10) + timedelta(seconds=int(number * case.spacing))
+        head = {"table": f"S.T{table}", "op_type": "I", "op_ts": f"{time}.000000", "pos": f"{number:020d}"}
         yield json.dumps({**head, "primary_keys": ["ID"], "after": image}, separators=(",", ":")) + "\n"
 
 
@@ -117,9 +127,10 @@ def digest(out: Path) -> tuple[str, int]:
     return found.hexdigest(), len(paths) - 1  # without `_SUCCESS`
 
 
-def call(source: object, out: object, split: int, *options: str) -> list[str]:
-    given = ["run", str(source), "--to", "json", "--master", "none", "-o", str(out), "--split-size", str(split)]
-    return [*given, "--current-timestamp", "2026-01-01 00:00:00", *options]
+def call(case: Case, source: object, out: object, split: int, *options: str) -> list[str]:
+    given = [case.command, str(source), "--master", "none", "-o", str(out), "--split-size", str(split), *options]
+    given += ["--on-reject", "quarantine"] if case.rejected else []
+    return given if case.command != "run" else [*given, "--to", "json", "--current-timestamp", "2026-01-01 00:00:00"]
 
 
 def ggfmt(*arguments: object) -> None:
@@ -130,7 +141,9 @@ def ggfmt(*arguments: object) -> None:
 def run(tree: Path, command: Sequence[str], bucket_bytes: int | None = None) -> Figures:
     with tempfile.NamedTemporaryFile() as notes:
         program = _PROGRAM.format(notes=notes.name, bucket_bytes=bucket_bytes)
-        whole = _MEASURED.format(command=[sys.executable, "-c", program, "-q", *command])
+        # Code 4: records were set aside.
+        codes = (0, 4) if "quarantine" in command else (0,)
+        whole = _MEASURED.format(command=[sys.executable, "-c", program, "-q", *command], codes=codes)
         env = {**os.environ, "PYTHONPATH": str(tree)}
         shown = subprocess.run([sys.executable, "-c", whole], check=True, cwd=tree, env=env, stdout=subprocess.PIPE)
         user, system, peak = map(float, shown.stdout.split())
@@ -139,8 +152,10 @@ def run(tree: Path, command: Sequence[str], bucket_bytes: int | None = None) -> 
 
 # A small process starts the measured one, whose peak begins with that of the process that starts it.
 _MEASURED = """
-import resource, subprocess
-subprocess.run({command}, check=True)
+import resource, subprocess, sys
+code = subprocess.run({command}).returncode
+if code not in {codes}:
+    sys.exit(code)
 print(*resource.getrusage(resource.RUSAGE_CHILDREN)[:3])
 """
 
@@ -168,7 +183,8 @@ runpy.run_module("ggfmt", run_name="__main__")
 def grow(cases: Sequence[Case], trees: Sequence[Path], rounds: int) -> Results:
     """Print the figures of all cases; return those of this tree."""
     names = " ".join(f"CPU s of {tree.name:9}  MB staged" for tree in trees)
-    print(f"operations   MB tables splits files columns width skew buckets format        {names} output equal")
+    head = "operations   MB tables splits files columns width skew spacing rejected buckets format        command    "
+    print(f"{head} {names} output equal")
     results: Results = {}
     known: dict[Case, set[str]] = {}
     for case in cases:
@@ -181,13 +197,14 @@ def grow(cases: Sequence[Case], trees: Sequence[Path], rounds: int) -> Results:
             for number, (place, tree) in product(range(rounds), enumerate(trees)):
                 out = Path(folder, f"{number}-{place}")
                 bucket = size // case.buckets if case.buckets and tree == ROOT else None
-                found[place].append(run(tree, call(source, out, split, *options), bucket))
+                found[place].append(run(tree, call(case, source, out, split, *options), bucket))
                 content, written = digest(out)
                 outputs.add(content)
             medians = [Figures(*map(statistics.median, zip(*figures, strict=True))) for figures in found]
             results[case] = size / 1e6, medians[0]
             line = f"{case.operations:10,} {size / 1e6:4.0f} {case.tables:6,} {case.splits:6} {case.files:5} "
-            line += f"{case.columns:7} {case.width:5} {case.skew:4} {case.buckets or '':7} {case.format:13} "
+            line += f"{case.columns:7} {case.width:5} {case.skew:4} {case.spacing:7} {case.rejected:8} "
+            line += f"{case.buckets or '':7} {case.format:13} {case.command:11} "
             line += " ".join(f"{one.seconds:18.2f} {one.peak:3.0f} {one.staged:6,.0f}" for one in medians)
             print(f"{line} {written:6,} {len(outputs) == 1}", flush=True)
     return results
