@@ -10,8 +10,8 @@ import logging
 import time
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import datetime, timezone
 from typing import Any, Generic, TypeVar
 
@@ -27,6 +27,7 @@ from ggfmt.kafka import is_kafka
 from ggfmt.location import Location, reason, remedy
 from ggfmt.reading.checkpoint import Checkpoint, OutputTarget, open_checkpoint, warn_rejected_files_are_done
 from ggfmt.reading.files import InputFile, check_inputs_unchanged
+from ggfmt.reading.listing import NO_LIMITS, CommitLimits
 from ggfmt.reading.progress import COMMITTING, LISTING, STARTING, ProgressCallback, ProgressTracker, Stopwatch
 from ggfmt.reading.runner import InProcess, Runner, warn_without_kernels
 from ggfmt.reading.scan import OperationSink as TaskSink
@@ -49,6 +50,7 @@ class RunRequest(ScanRequest):
     strict: bool = False
     checkpoint: str | None = None
     settle: float | None = None
+    limits: CommitLimits = NO_LIMITS
     current_timestamp: datetime | None = None  # of the run; None: the time of the clock
 
 
@@ -60,6 +62,8 @@ class Run:
     mode         that of the request, or `append` if the checkpoint has runs
     scan         what the run reads; None for operations that are not read from inputs
     idle         why a run with a checkpoint has nothing to do
+    earlier      how many commits of the request were before this one
+    more         whether the request has another commit after this one
     decides      whether the commit has begun
     application  the id of Spark's application, None without Spark
     """
@@ -75,6 +79,8 @@ class Run:
     checkpoint: Checkpoint | None = None
     scan: Scan | None = None
     idle: str | None = None
+    earlier: int = 0
+    more: bool = False
     decides: bool = False
     application: str | None = None
 
@@ -154,11 +160,14 @@ class Sink(ABC, Generic[J, O, R]):
     def unchanged(self) -> R:
         """Return the result of a run that had nothing to do."""
 
+    def added(self, before: R, after: R) -> R:
+        """Return the result of commits that follow each other."""
+        raise NotImplementedError
+
     def interrupted(self, run: Run) -> KeyboardInterrupt | CommittedWithErrors:
         what_happened = signals.interruption()
-        return self._after_commit(run, "GG550", what_happened) or KeyboardInterrupt(
-            f"{what_happened}; nothing was committed"
-        )
+        there = f"{counted(run.earlier, 'commit')} before that stay" if run.earlier else "nothing was committed"
+        return self._after_commit(run, "GG550", what_happened) or KeyboardInterrupt(f"{what_happened}; {there}")
 
     def failed(self, run: Run, error: OSError) -> Abend | CommittedWithErrors:
         """Return the error for a file of ggfmt's own that failed; of inputs and outputs, most errors have a place."""
@@ -174,6 +183,8 @@ class Sink(ABC, Generic[J, O, R]):
         if not run.decides or not self.outputs:
             return None
         message, help = f"{what_happened}, but the run is committed", "do not repeat the run: the output is complete"
+        if run.more:
+            help = "run again: the next run reads the files that are left"
         try:
             if not is_committed(self.outputs[0].store, run.id):
                 return None
@@ -194,8 +205,70 @@ def execute(
     `progress` is called on this thread or one of the runner's. Raises: Abend if the data prevents a commit, UsageError
     or ConfigurationError for a wrong request. After a signal: KeyboardInterrupt, or CommittedWithErrors GG550.
     """
-    run = Run.of(request, progress)
+    return _execute(Run.of(request, progress), sink, start)
+
+
+def execute_in_steps(
+    request: RunRequest,
+    make: Callable[[], Sink[J, O, R]],
+    start: Callable[[], AbstractContextManager[Runner]],
+    progress: ProgressCallback | None = None,
+) -> R:
+    """Run a request in as many commits as it needs, each with a sink of its own: the commit that an earlier run has
+    begun, and one for each part of the inputs that its limits allow. Otherwise as `execute`."""
+    done: R | None = None
+    with _SharedRunner(start) as shared:
+        while True:
+            sink, run = make(), Run.of(request, progress)
+            run.earlier = shared.walks
+            shared.walks += 1
+            try:
+                result = _execute(run, sink, shared)
+            except Exception:
+                if run.earlier:
+                    log.warning("%s before the error stay", counted(run.earlier, "commit"))
+                raise
+            done = result if done is None else sink.added(done, result)
+            if not run.more:
+                return done
+
+
+class _SharedRunner:
+    """A runner on Spark that goes on from one walk to the next. An error ends it before outputs are unlocked."""
+
+    def __init__(self, start: Callable[[], AbstractContextManager[Runner]]) -> None:
+        self._start, self._held = start, ExitStack()
+        self._runner: Runner | None = None
+        self.walks = 0
+
+    def __call__(self) -> AbstractContextManager[Runner]:
+        if self._runner is not None:
+            return self._lent(self._runner)
+        waiting = self._start()
+        return waiting if isinstance(waiting, InProcess) else self._lent(None, waiting)
+
+    @contextmanager
+    def _lent(self, runner: Runner | None, waiting: AbstractContextManager[Runner] | None = None) -> Iterator[Runner]:
+        try:
+            if waiting is not None:
+                runner = self._runner = self._held.enter_context(waiting)
+            assert runner is not None
+            yield runner
+        except BaseException:
+            self._held.close()
+            raise
+
+    def __enter__(self) -> _SharedRunner:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._held.close()
+
+
+def _execute(run: Run, sink: Sink[J, O, R], start: Callable[[], AbstractContextManager[Runner]]) -> R:
     try:
+        if run.earlier:
+            signals.resume()
         result = _walk(run, sink, start)
         signals.suspend()  # the run is committed: a later signal must not say otherwise
         return result
@@ -271,8 +344,10 @@ def prepare(run: Run, sink: Sink[J, O, R], held: ExitStack, dry: bool = False) -
     files = request.list(spooled)
     if run.checkpoint is not None:
         with write_errors_stop(run.checkpoint.root, run.checkpoint.what):
-            chosen = run.checkpoint.choose(files, request.settle, sink.unfinished)
+            limits = NO_LIMITS if dry else request.limits
+            chosen = run.checkpoint.choose(files, request.settle, sink.unfinished, limits)
         files, run.idle = chosen.files, None if chosen.files else str(chosen)
+        run.more = sink.unfinished is not None or chosen.later > 0
     run.scan = scan = Scan(request, files)
     scan.may_lack |= run.checkpoint is not None and run.checkpoint.last_run is not None
     scan.open_all()
@@ -287,6 +362,7 @@ def prepare(run: Run, sink: Sink[J, O, R], held: ExitStack, dry: bool = False) -
 def open_outputs(run: Run, sink: Sink[J, O, R], held: ExitStack, dry: bool = False) -> None:
     """Lock the outputs of a run, and look at what is there; `held` unlocks them."""
     asked = run.request
+    asked.limits.check(asked.inputs, asked.checkpoint)
     run.checkpoint = open_checkpoint(asked.checkpoint, asked.settle, asked.mode, sink.outputs, asked.selection)
     participants = [*sink.outputs, *filter(None, [run.checkpoint])]
     if dry:

@@ -93,6 +93,8 @@ class ConsolidateRequest:
     remote: Annotated[str | None, declaration.REMOTE] = None
     _: KW_ONLY
     schema_registry: Annotated[Path | None, declaration.SCHEMA_REGISTRY, After("input_options")] = None
+    max_files: Annotated[int | None, declaration.MAX_FILES, After("settle")] = None
+    max_bytes: Annotated[int | str | None, declaration.MAX_BYTES, After("max_files")] = None
     producer_config: Annotated[Path | None, declaration.PRODUCER_CONFIG] = None
     staging: Annotated[Path | None, declaration.STAGING] = None
     allow_empty: Annotated[bool, declaration.ALLOW_EMPTY, After("base")] = False
@@ -186,6 +188,7 @@ def run_consolidation(
 ) -> RowsManifest:
     """Run a consolidation. `to`: a target that the request cannot name, with its connection."""
     from ggfmt.formats.api.reading import MAX_RECORD_BYTES
+    from ggfmt.reading.listing import CommitLimits
     from ggfmt.rows.query import RowQuery, query_error
     from ggfmt.rows.request import TargetOptions
     from ggfmt.rows.run import ConsolidationSettings, execute
@@ -225,6 +228,7 @@ def run_consolidation(
         quarantine=request.on_reject == "quarantine",
         base=arguments.text(request.base),
         checkpoint=arguments.text(request.checkpoint),
+        limits=CommitLimits(request.max_files, arguments.size(request.max_bytes, "`--max-bytes`")),
         keys=arguments.keys(request.key),
         types=_types(request.types),
         target=TargetOptions(

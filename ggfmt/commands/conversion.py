@@ -36,10 +36,11 @@ class Result(Summarized):
 
     totals     what was read, written and lost, as `--report` has it
     manifests  by output directory, what its `_ggfmt/manifest.json` says; none of a run that had nothing to do, or that
-               wrote to standard output
+               wrote to standard output. Of several commits, the last one
     warnings   of the handler files
     plan       of a dry run, which has nothing else
     topics     what goes to each topic of Kafka
+    earlier    the ids of the commits before the last one, in order
     """
 
     totals: Mapping[str, Any]
@@ -47,6 +48,7 @@ class Result(Summarized):
     warnings: tuple[Diagnostic, ...] = ()
     plan: DryRun | None = None
     topics: tuple[TopicPlan, ...] = ()
+    earlier: tuple[str, ...] = ()
 
     @property
     def manifest(self) -> Mapping[str, Any]:
@@ -62,9 +64,15 @@ class Result(Summarized):
     def rejects(self) -> Iterator[RejectEntry]:
         """The records that were set aside, and why, as their files have them: handler by handler, in the order of the
         input. They are read as they are asked for, and again each time."""
+        from ggfmt.commit.records import record_of
+        from ggfmt.commit.store import Store
+        from ggfmt.location import Location
         from ggfmt.reading.rejects import read_rejects
 
         for root, manifest in self.manifests.items():
+            for run in self.earlier if self.reject_count else ():
+                record = record_of(Store(Location.of(root)), run)
+                yield from read_rejects(root, {"files": []} if record is None else record.document)
             yield from read_rejects(root, manifest)
 
     @property
@@ -79,7 +87,9 @@ class Result(Summarized):
         totals = self.totals
         handlers = totals["handlers"]
         read = counted(totals["operations_read"], "operation")
-        if self.manifests:
+        if self.earlier:
+            read += f" read in {counted(len(self.earlier) + 1, 'commit')}"
+        elif self.manifests:
             read += f" read from {counted(len(self.manifest.get('inputs', ())), 'file')}"
         written = counted(sum(handler["messages"] for handler in handlers.values()), "message")
         files = counted(sum(handler["files"] for handler in handlers.values()), "file")
@@ -180,6 +190,8 @@ class ConvertRequest:
     ] = "below"
     _: KW_ONLY
     schema_registry: Annotated[Path | None, declaration.SCHEMA_REGISTRY, After("input_options")] = None
+    max_files: Annotated[int | None, declaration.MAX_FILES, After("settle")] = None
+    max_bytes: Annotated[int | str | None, declaration.MAX_BYTES, After("max_files")] = None
     producer_config: Annotated[Path | None, declaration.PRODUCER_CONFIG] = None
     staging: Annotated[Path | None, declaration.STAGING] = None
     table: Annotated[str | Sequence[str] | None, declaration.TABLES, After("definitions")] = None
@@ -199,6 +211,7 @@ class ConvertRequest:
 
 def run_conversion(request: ConvertRequest) -> Result:
     from ggfmt.formats.api.reading import MAX_RECORD_BYTES
+    from ggfmt.reading.listing import CommitLimits
     from ggfmt.sinks.messages.run import RunSettings, execute
 
     arguments.check_choices(request)
@@ -237,6 +250,7 @@ def run_conversion(request: ConvertRequest) -> Result:
         replacements=configuration.replacements,
         release=configuration.release,
         checkpoint=arguments.text(request.checkpoint),
+        limits=CommitLimits(request.max_files, arguments.size(request.max_bytes, "`--max-bytes`")),
         selection=arguments.selection(
             request.table,
             request.exclude,
@@ -259,7 +273,7 @@ def run_conversion(request: ConvertRequest) -> Result:
         done = send(settings, runner.start, request.progress)
     else:
         done = execute(settings, runner.start, request.progress)
-    return Result(done.report, done.manifests, configuration.diagnostics, topics=done.topics)
+    return Result(done.report, done.manifests, configuration.diagnostics, topics=done.topics, earlier=done.earlier)
 
 
 def _kafka(request: ConvertRequest, target: str | None, configuration: Configuration) -> KafkaRequest | None:

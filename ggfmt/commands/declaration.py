@@ -240,6 +240,12 @@ SETTLE = Option(
     panel="Input",
     help="With `--checkpoint`: skip files that were just written to, and all files after them.",
 )
+MAX_FILES = Option(
+    metavar="N", min=1, panel="Input", help="With `--checkpoint`: commit after so many files, until nothing is left."
+)
+MAX_BYTES = Option(
+    metavar="BYTES", panel="Input", help="With `--checkpoint`: commit after files of this size, such as `10g`."
+)
 CURRENT_TIMESTAMP = Option(
     metavar="TS", panel="Handlers", help="Use one `current_ts` for all messages, so that a run is repeatable."
 )

@@ -33,6 +33,7 @@ from ggfmt.location import Location
 from ggfmt.model.selection import ALL_TABLES, TableSelection
 from ggfmt.reading.content import DIGEST_DIGITS, END_BYTES, Content, Ends, digests_at, examine, measure
 from ggfmt.reading.files import COMPRESSIONS, InputFile, has_same_mtime, map_files, unreadable
+from ggfmt.reading.listing import NO_LIMITS, CommitLimits
 from ggfmt.reading.recognition import PlannedInput
 
 log = logging.getLogger("ggfmt")
@@ -407,18 +408,20 @@ class _SegmentHeader(msgspec.Struct, frozen=True):
 @dataclass(frozen=True)
 class InputSelection:
     """The files to read, in order, and the numbers of files that earlier runs read and that later runs will read; and
-    of partitions without new messages, if there is nothing to read."""
+    of partitions without new messages, if there is nothing to read. `later`: files for other commits of this run."""
 
     files: list[InputFile]
     done: int
     left: int
     idle: int = 0
+    later: int = 0
 
     def __str__(self) -> str:
         done, left = (counted(number, "input file") for number in (self.done, self.left))
         have = "has" if self.done == 1 else "have"
         reasons = [f"{done} {have} been read by earlier runs"] if self.done else []
         reasons += [f"{left} left for a later run"] if self.left else []
+        reasons += [f"{counted(self.later, 'input file')} left for the next commit"] if self.later else []
         reasons += [f"no new messages in {counted(self.idle, 'partition')}"] if self.idle else []
         return ", ".join(reasons) or "no input files"
 
@@ -525,7 +528,11 @@ class Checkpoint(Participant):
         return UsageError("GG513", visible(message), self.root.shown, help)
 
     def choose(
-        self, files: Sequence[InputFile], settle: float | None = None, only: Sequence[Any] | None = None
+        self,
+        files: Sequence[InputFile],
+        settle: float | None = None,
+        only: Sequence[Any] | None = None,
+        limits: CommitLimits = NO_LIMITS,
     ) -> InputSelection:
         """Select the files that no committed run has read. With `settle`, a file that was written to in the last
         `settle` seconds waits for a later run, and so do those after it in its INPUT: operations keep their order.
@@ -547,6 +554,8 @@ class Checkpoint(Participant):
         if only is not None:
             return InputSelection(_in_order(self._begun(new, only, topics)), len(files) - len(new), 0)
         settled, waiting = _settled(new, settle)
+        every_new, settled = len(settled), limits.first(settled)
+        later = every_new - len(settled)
         idle = len(topics) if not settled and not any(file.size for file in topics) else 0
         settled = [] if idle else _in_order([*settled, *topics])
         if waiting:
@@ -556,8 +565,8 @@ class Checkpoint(Participant):
                 when = "whose modification time is in the future"
             message = "left for a later run: %s, starting with `%s`, %s"
             log.info(message, counted(len(waiting), "input file"), visible(first.shown), when)
-        chosen = InputSelection(settled, len(files) - len(new), len(waiting), idle)
-        if settled and chosen.done:
+        chosen = InputSelection(settled, len(files) - len(new), len(waiting), idle, later)
+        if settled and (chosen.done or later):
             log.info("%s to read; %s", counted(len(settled), "new input file"), chosen)
         return chosen
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import stat
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
+from itertools import accumulate
 from urllib.parse import unquote
 
 import pyarrow.fs as pafs
@@ -22,6 +24,7 @@ from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError, without_credentials
 from ggfmt.formats.json.dumps import names_of_keys
 from ggfmt.java.text import visible
+from ggfmt.kafka import is_kafka
 from ggfmt.lazy import lazy_regex
 from ggfmt.location import Location, StoreError, is_directory, is_link, local_status
 from ggfmt.reading.files import (
@@ -622,3 +625,39 @@ def _stored_below(
 def _stored(location: Location, info: pafs.FileInfo, listing: Listing | None = None) -> _ListedFile:
     file = InputFile(location, info.size, _shown(location.address), info.mtime_ns, listing=listing)
     return _ListedFile(file, location.canonical, location.key)
+
+
+@dataclass(frozen=True)
+class CommitLimits:
+    """Limits of one commit: a run with a checkpoint reads what is new in as many commits as it needs. How many files a
+    commit reads, and how many bytes of files as they are stored; None: all."""
+
+    max_files: int | None = None
+    max_bytes: int | None = None
+
+    def check(self, inputs: Sequence[str], checkpoint: str | None) -> None:
+        """Raises: UsageError GG513 for limits that a run cannot keep."""
+        topic = next(filter(is_kafka, inputs), None)
+        for option, value in (("--max-files", self.max_files), ("--max-bytes", self.max_bytes)):
+            if value is None:
+                continue
+            if checkpoint is None:
+                message = f"`{option}` needs `--checkpoint`: without it, all files come in one commit"
+                raise UsageError("GG513", message, help="pass a directory to `--checkpoint`")
+            if value < 1:
+                message = f"`{option}` is {value}, but a commit reads something"
+                raise UsageError("GG513", message, help="give a number from 1")
+            if topic is not None:
+                message, help = f"`{option}` is for files, and an input is a topic", f"leave out `{option}`"
+                raise UsageError("GG513", message, without_credentials(topic), help)
+
+    def first(self, files: list[InputFile]) -> list[InputFile]:
+        """Return the files of the next commit: the first ones within the limits, or the first one if it is larger."""
+        count = len(files) if self.max_files is None else self.max_files
+        if self.max_bytes is not None:
+            fitting = bisect_right(list(accumulate(file.size for file in files)), self.max_bytes)
+            count = min(count, max(fitting, 1))
+        return files[:count]
+
+
+NO_LIMITS = CommitLimits()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
@@ -12,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ggfmt import engine, signals
+from ggfmt import engine
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.commit.commit import CommitPart, opened, write_error
 from ggfmt.commit.names import counted
@@ -98,12 +99,7 @@ def execute(
     progress: ProgressCallback | None = None,
 ) -> dict[str, Any]:
     """Run a consolidation; return its manifest. Arguments and errors as of `engine.execute`."""
-    while True:
-        sink = _Consolidation(settings)
-        document = engine.execute(settings, sink, start, progress)
-        if sink.unfinished is None:
-            return document
-        signals.resume()  # the run that was cut off is committed, and files are left
+    return engine.execute_in_steps(settings, lambda: _Consolidation(settings), start, progress)
 
 
 class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
@@ -206,6 +202,10 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
     def unchanged(self) -> dict[str, Any]:
         previous = self.target.previous
         return {} if previous is None else {**previous.document, "rejects": {}}
+
+    def added(self, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+        rejects = Counter(before.get("rejects", {})) + Counter(after.get("rejects", {}))
+        return {**after, "rejects": dict(rejects)}
 
     def _read_base(self) -> BaseSnapshot | None:
         if self.target.previous is not None:

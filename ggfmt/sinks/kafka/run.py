@@ -92,7 +92,7 @@ def execute(
     settings: RunSettings, start: Callable[[], AbstractContextManager[Runner]], progress: ProgressCallback | None = None
 ) -> RunResult:
     """Send the messages of a run; arguments and errors as of `engine.execute`."""
-    return engine.execute(settings, KafkaSink(settings), start, progress)
+    return engine.execute_in_steps(settings, lambda: KafkaSink(settings), start, progress)
 
 
 class KafkaSink(MessageSink):
@@ -454,6 +454,18 @@ class KafkaSink(MessageSink):
 
     def report(self, run: Run) -> RunResult:
         return replace(super().report(run), topics=tuple(self.plans))
+
+    def added(self, before: RunResult, after: RunResult) -> RunResult:
+        plans = {plan.topic: plan for plan in before.topics}
+        for plan in after.topics:
+            known = plans.get(plan.topic)
+            plans[plan.topic] = plan if known is None else replace(plan, is_new=known.is_new)
+            if known is not None:
+                plan.totals.add(known.totals)
+        result = super().added(before, after)
+        if plans:
+            result.totals.handlers[self.target.handler].topics = {name: plan.totals for name, plan in plans.items()}
+        return replace(result, topics=tuple(plans.values()))
 
     def interrupted(self, run: Run) -> KeyboardInterrupt | CommittedWithErrors:
         if not self._has_begun:

@@ -99,6 +99,21 @@ def sum_outcomes(outcomes: Sequence[MessageOutcome], targets: Sequence[HandlerOu
     return totals
 
 
+def add_totals(totals: RunTotals, more: RunTotals) -> None:
+    """Add the totals of the next commit of a run."""
+    add_counts(RecordCounts, totals, more)
+    for name, handler in more.handlers.items():
+        own = totals.handlers.setdefault(name, HandlerTotals(streamed=handler.streamed, not_shown=handler.not_shown))
+        add_counts(HandlerCounts, own, handler)
+        own.files, own.size = own.files + handler.files, own.size + handler.size
+    totals.application = more.application or totals.application
+    totals.input_files += more.input_files
+    totals.input_bytes += more.input_bytes
+    totals.seconds += more.seconds
+    totals.seconds_in_tasks += more.seconds_in_tasks
+    totals.steps = added(totals.steps, more.steps)
+
+
 def definitions_met(outcomes: Sequence[MessageOutcome]) -> list[TableDef]:
     """Return the definitions of all operations, in order; a table appears again after each change."""
     met = []

@@ -40,11 +40,13 @@ log = logging.getLogger("ggfmt")
 
 @dataclass(frozen=True)
 class RunResult:
-    """`manifests` are by output directory; empty if nothing was committed. `topics`: what goes to each of Kafka."""
+    """`manifests` are by output directory, those of the last commit; empty if nothing was committed. `earlier`: the
+    runs of the commits before it. `topics`: what goes to each of Kafka."""
 
     totals: report.RunTotals
     manifests: dict[str, dict[str, Any]]
     topics: tuple[Any, ...] = ()
+    earlier: tuple[str, ...] = ()
 
     @property
     def report(self) -> dict[str, Any]:
@@ -56,7 +58,7 @@ def execute(
     settings: RunSettings, start: Callable[[], AbstractContextManager[Runner]], progress: ProgressCallback | None = None
 ) -> RunResult:
     """Run a conversion; arguments and errors as of `engine.execute`."""
-    return engine.execute(settings, sink_of(settings), start, progress)
+    return engine.execute_in_steps(settings, lambda: sink_of(settings), start, progress)
 
 
 def sink_of(settings: RunSettings) -> MessageSink:
@@ -201,6 +203,11 @@ class MessageSink(Sink[Job, MessageOutcome, RunResult]):
 
     def unchanged(self) -> RunResult:
         return RunResult(report.RunTotals(), {})
+
+    def added(self, before: RunResult, after: RunResult) -> RunResult:
+        report.add_totals(before.totals, after.totals)
+        runs = {str(manifest["run"]) for manifest in before.manifests.values()} if after.manifests else ()
+        return replace(before, manifests=after.manifests or before.manifests, earlier=(*before.earlier, *runs))
 
 
 class _StreamSink(MessageSink):
