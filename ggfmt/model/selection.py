@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Literal, Protocol
 
 from ggfmt.dataclasses import dataclass, field
-from ggfmt.model.table import join_name, name_parts
+from ggfmt.model.table import TableDef, join_name, name_parts
 
 How = Literal["null", "hash", "fixed"]
 
@@ -61,9 +61,9 @@ class TableMaps(Protocol):
     @property
     def needs_tokens(self) -> bool: ...
 
-    @property
-    def needs_images(self) -> bool:
-        """Whether they need more of before images, and of key updates, than the messages."""
+    def needs_images(self, tables: Iterable[TableDef]) -> bool:
+        """Return whether the rows of these tables, and which updates change their keys, may not be all that they
+        need."""
 
     def names(self, table: str) -> bool:
         """Return whether operations of a table may reach the handler."""

@@ -77,12 +77,12 @@ class ReadJob:
         """Return a reader of some splits. `catalog`: the definitions where they start."""
         maps = self.selection.maps
         if maps is not None:
-            names = (table.full_name for table in self.definitions if self.selection.selects(table.full_name))
-            in_order = projection.in_order or (maps.joins and maps.join({*names}))
+            tables = [table for table in self.definitions if self.selection.selects(table.full_name)]
+            in_order = projection.in_order or (maps.joins and maps.join({table.full_name for table in tables}))
             projection = replace(
                 projection,
-                row_only=projection.row_only and not maps.needs_images,
-                key_updates=projection.key_updates or maps.needs_images,
+                row_only=projection.row_only and not maps.needs_images(tables),
+                key_updates=True,
                 tokens=projection.tokens or maps.needs_tokens,
                 in_order=in_order,
             )

@@ -13,7 +13,6 @@ from ggfmt.model.change import ChangeBatch, merge_in_order
 from ggfmt.model.selection import TableSelection, is_named
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.value_types import Keys
-from ggfmt.reading.masks import check_masks, masked_events, masked_table
 from ggfmt.replicat.account import INCOMPLETE, REACHED, READ, TRUNCATES, Fate
 from ggfmt.replicat.mapping import MappedTable, Replicat
 
@@ -31,21 +30,30 @@ class View:
 
     def tables(self, table: TableDef) -> list[TableDef]:
         """Return the definitions of what is shown of a table. Raises: ConfigurationError for a MAP that cannot be."""
-        shown = masked_table(table, self._selection)
+        shown = self._masked(table)
         if self._maps is None:
             return [shown]
         return [own.table for own in self._mapped(shown)] if self._selection.selects(table.full_name) else []
+
+    def _masked(self, table: TableDef) -> TableDef:
+        if not self._selection.hides:
+            return table
+        from ggfmt.reading.masks import masked_table
+
+        return masked_table(table, self._selection)
 
     def check(self, tables: Collection[TableDef], keys: Keys, may_lack: bool) -> None:
         """Check masks, lists of columns and MAPs against all definitions. Raises: UsageError as `check_masks`;
         ConfigurationError GG597, also for tables with one target and several definitions."""
         if self._selection.hides:
+            from ggfmt.reading.masks import check_masks
+
             check_masks(self._selection, tables, keys, may_lack)
         if self._maps is None:
             return
         found: dict[str, dict[str, set[TableDef]]] = {}
         for table in (each for each in tables if each.columns and self._selection.selects(each.full_name)):
-            maps = self._mapped(masked_table(table, self._selection))
+            maps = self._mapped(self._masked(table))
             self._maps.log_assumptions(maps)
             for own in (each.table for each in maps):
                 found.setdefault(own.full_name, {}).setdefault(table.full_name, set()).add(own)
@@ -93,6 +101,8 @@ class View:
 
     def events(self, events: Iterator[Event], catalog: Catalog) -> Iterator[Event]:
         if self._selection.hides:
+            from ggfmt.reading.masks import masked_events
+
             events = masked_events(events, self._selection, catalog)
         try:
             yield from events if self._maps is None else self._mapped_events(events, catalog)

@@ -98,7 +98,7 @@ class CompiledMapping:
         if self.columns is None:
             return batch if batch.table == self.table else replace(batch, table=self.table)
         updates = updates_from(batch)
-        shared = old.columns is new.columns and not updates.true_count
+        shared = old.columns is new.columns and (before_images is False or not updates.true_count)
         befores, afters = [], []
         for column in self.columns:
             if column.place is not None:
@@ -109,8 +109,8 @@ class CompiledMapping:
                 before, after = self._computed(rows, column, updates, before_images)
             befores.append(before)
             afters.append(after)
-        before_columns = tuple(befores)
-        after_columns = before_columns if shared else tuple(afters)
+        after_columns = tuple(afters)
+        before_columns = after_columns if shared else tuple(befores)
         mapped = replace(
             batch,
             table=self.table,
@@ -129,7 +129,7 @@ class CompiledMapping:
     ) -> tuple[ImageColumn, ImageColumn]:
         assert column.evaluate is not None
         batch, found = rows.batch, column.evaluate(rows)
-        self._check(batch, pc.not_equal(batch.op, "T"), found, column.name)
+        self._check(batch, None, found, column.name)
         is_key = column.name in self.table.primary_keys
         if updates.true_count and (before_images or is_key):
             self._stop(batch, updates, _BEFORE_IMAGE, column.span, column.name)
@@ -146,10 +146,13 @@ class CompiledMapping:
         places = {column.place for column in self.columns if column.name in self.table.primary_keys}
         return batch.key_update if places == {*batch.table.key_indices} else None
 
-    def _check(self, batch: ChangeBatch, needed: pa.BooleanArray, found: ValueColumn, column: str | None) -> None:
-        """Raises: Abend if a value is undecided where it is needed."""
+    def _check(
+        self, batch: ChangeBatch, needed: pa.BooleanArray | None, found: ValueColumn, column: str | None
+    ) -> None:
+        """Raises: Abend if a value is undecided where it is needed; None: where the operation has a row."""
         if found.undecided is None:
             return
+        needed = pc.not_equal(batch.op, "T") if needed is None else needed
         undecided = pc.and_(needed, found.undecided.is_valid())
         if undecided.true_count:
             row = pc.index(undecided, True).as_py()

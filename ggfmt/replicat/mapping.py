@@ -174,9 +174,21 @@ class Replicat:
     def needs_tokens(self) -> bool:
         return any(isinstance(each, Call) and each.name in ("TOKEN", "GETENV") for each in _parts(self.file.maps))
 
-    @cached_property
-    def needs_images(self) -> bool:
-        return any(each.columns is not None or each.filters or each.key for each in self.file.maps)
+    def needs_images(self, tables: Iterable[TableDef]) -> bool:
+        if any(_reads_before_images(each) for each in _parts(self.file.maps)):
+            return True
+        if not self.targets and not any(each.columns or each.key for each in self.file.maps):
+            return False
+        return any(self._may_move_key(own, table) for table in tables for own in self.maps_of(table.full_name))
+
+    def _may_move_key(self, own: TableMap, source: TableDef) -> bool:
+        """Return whether an update of the source's key may be none of the target's, or the other way round."""
+        statement, key = own.statement, {name.casefold() for name in source.primary_keys}
+        if statement.key and {name.text.casefold() for name in statement.key} != key:
+            return True
+        named = {pair.target.text.casefold() for pair in statement.columns or ()}
+        leaves_out = statement.columns is not None and not statement.defaults
+        return self.target_of(own.target) is not None or leaves_out or not key.isdisjoint(named)
 
     def names(self, table: str) -> bool:
         """Return whether operations of a table may reach the handler."""
@@ -252,6 +264,11 @@ class Replicat:
         alike = [own for own in self.targets if own.casefold() == name.casefold()]
         exact = name if name in self.targets else alike[0] if len(alike) == 1 else None
         return None if exact is None else self.targets[exact]
+
+
+def _reads_before_images(part: Any) -> bool:
+    is_call = isinstance(part, Call) and part.name in ("BEFORE", "BEFOREAFTER")
+    return is_call or (isinstance(part, ColumnReference) and part.image == "BEFORE")
 
 
 def _plain(value: Any) -> Any:

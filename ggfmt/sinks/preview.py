@@ -322,6 +322,8 @@ class _PreviewPass:
             for config in settings.handlers
         ]
         projection = reduce(or_, (handler.projection for handler in self.handlers))
+        if job.selection.maps is not None:  # which decide on all definitions, of which later ones are not known yet
+            projection = replace(projection, row_only=False)
         self.reader = job.reader(job.catalog, projection)
         self.names: dict[str, str] = {}
         self.abend: Diagnostic | None = None

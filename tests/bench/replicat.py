@@ -4,6 +4,7 @@ usage: python tests/bench/replicat.py [--megabytes N] [--rounds N] [--side NAME 
 
 rename   a MAP that gives the table another name
 mapped   a MAP with a FILTER, and six columns that functions make
+keyed    the same with KEYCOLS, which decides on updates of the key, so that it needs their before images
 
 The changes are those of the order table of the other benchmarks, and are written as delimited text. A line has the
 medians of CPU seconds and of seconds of the work alone, and how often those of the run without MAPs go into them. The
@@ -25,19 +26,19 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from comparison.data import definition_files, make
 from comparison.measured import Measure, measure
 
-_COLUMNS = """
+_CHANGES = """FILTER (PRODUCT_AMOUNT > 1), COLMAP (USEDEFAULTS,
   OP = @GETENV ('GGHEADER', 'OPTYPE'),
   COMMITTED = @GETENV ('GGHEADER', 'COMMITTIMESTAMP'),
   FULL_CODE = @STRCAT (CUST_CODE, '-', PRODUCT_CODE),
   ORDER_MONTH = @STREXT (ORDER_DATE, 1, 7),
   SIZE = @IF (PRODUCT_AMOUNT > 2, 'large', 'small'),
-  KIND = @CASE (PRODUCT_CODE, 'PRODUCT-1', 'first', 'PRODUCT-2', 'second', @COLSTAT (NULL))"""
+  KIND = @CASE (PRODUCT_CODE, 'PRODUCT-1', 'first', 'PRODUCT-2', 'second', @COLSTAT (NULL)))"""
 _STATED = "ggfmt.updateOpType=UPDATE\n"
 MAPS = {
     "without": "",
     "rename": "MAP GG.TCUSTORD, TARGET SHOP.ORDERS;",
-    "mapped": f"MAP GG.TCUSTORD, TARGET SHOP.ORDERS, KEYCOLS (ORDER_ID), FILTER (PRODUCT_AMOUNT > 1),"
-    f" COLMAP (USEDEFAULTS,{_COLUMNS});",
+    "mapped": f"MAP GG.TCUSTORD, TARGET SHOP.ORDERS, {_CHANGES};",
+    "keyed": f"MAP GG.TCUSTORD, TARGET SHOP.ORDERS, KEYCOLS (ORDER_ID), {_CHANGES};",
 }
 
 

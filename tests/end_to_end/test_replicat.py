@@ -267,6 +267,33 @@ def test_a_row_format_does_not_hide_before_images_from_expressions(home: Home) -
     assert [message["WAS"] for message in home.messages()] == ["old"]
 
 
+@pytest.mark.parametrize(
+    ("lines", "key"),
+    [
+        (["MAP gg.a, TARGET x.a;"], "ID"),
+        (["MAP gg.a, TARGET x.a, KEYCOLS (Id);"], "ID"),
+        (["MAP gg.a, TARGET x.a, COLMAP (USEDEFAULTS, more = AMOUNT);"], "ID"),
+        (["MAP gg.a, TARGET x.a, KEYCOLS (name);"], "NAME"),
+        (["MAP gg.a, TARGET x.a, COLMAP (new = id, name = name), KEYCOLS (name);"], "NAME"),
+        (["MAP gg.a, TARGET x.a, COLMAP (USEDEFAULTS, id = name, name = id);"], "NAME"),
+        (["TARGETDEFS t.sql", "MAP gg.a, TARGET x.a;"], "NAME"),
+    ],
+)
+def test_the_key_of_the_target_decides_on_updates_of_the_key(lines: list[str], key: str, home: Home) -> None:
+    (home.root / "t.sql").write_text("CREATE TABLE x.a (ID NUMBER(9), NAME VARCHAR(9) PRIMARY KEY, AMOUNT NUMBER(9));")
+    settings = ["gg.handler.j.format=json_row", "gg.handler.j.format.pkUpdateHandling=abend"]
+    for changed in ("ID", "NAME", "AMOUNT"):
+        update = operation(3, "GG.A", "U") | {"primary_keys": ["ID"]}
+        update["before"] = {"ID": "1", "NAME": "x", "AMOUNT": "7"}
+        update["after"] = update["before"] | {changed: "2"}
+        inputs = write_lines(home.root / f"{changed}.json", [update])
+        if changed == key:
+            with pytest.raises(Abend, match="primary key"):
+                home.run(*lines, inputs=inputs, settings=settings)
+        else:
+            home.run(*lines, inputs=inputs, settings=settings, out=f"out of {changed}")
+
+
 def test_rows_take_the_word_for_updates_from_the_handler_file(home: Home) -> None:
     with (home.root / "dirprm" / "r.props").open("a") as file:
         file.write("ggfmt.updateOpType = UPDATE\n")
