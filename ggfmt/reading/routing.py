@@ -484,6 +484,7 @@ def _with_index(
             places.append(place)
             place += sum(sizes[start : start + buckets])
     growth = sum(outcome.held for outcome in outcomes) / max(sum(sizes), 1)
+    firsts = {split.ordinal: split.first for split in splits}
     found: list[list[RoutedRange]] = []
     with scratch.child(INDEX).create() as stream:
         for bucket in range(buckets):
@@ -493,7 +494,7 @@ def _with_index(
                 entries = b"".join(_ENTRY.pack(*files[number], places[number], column[number]) for number in part)
                 index = stream.tell(), len(entries)
                 stream.write(entries)
-                first = splits[files[part[0]][0]].first
+                first = firsts[files[part[0]][0]]
                 held = int(growth * sum(column[number] for number in part))
                 made = RoutedRange(
                     first.input, first.start, None, scratch=scratch, index=index, layouts=layouts, held=held

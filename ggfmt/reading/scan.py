@@ -2,10 +2,11 @@
 
 `Scan.run` is the only loop that reads inputs. It starts again
 
-* with whole files, where a record crosses the boundary of two splits,
-* with definitions from all of the data, where a task met a table or a change of one that no definition describes.
+* with whole files, where a record crosses the boundary of two splits; other splits stay,
+* with definitions from all of the data, where a task met a table or a change of one that no definition describes. What
+  the sink has written so far is discarded before that.
 
-What the sink has written so far is discarded before that, so that each operation reaches it once.
+Each operation reaches the sink once.
 """
 
 from __future__ import annotations
@@ -72,6 +73,9 @@ class OperationSink(Protocol[J_contra, O_co]):
 
     def discard(self) -> None:
         """Remove what tasks have written so far."""
+
+    def go_on(self) -> None:
+        """Let tasks run after one that has stopped the others; what tasks have written stays."""
 
 
 @dataclass(frozen=True)
@@ -261,24 +265,11 @@ class Scan:
                 job = discover(job, cut, runner, tracker)
                 watch.lap(DISCOVERY)
                 continue
-            tracker.set_operations(None)
-            progress = tracker.start_tasks(READING, cut.sizes, runner.parallelism)
-            if isinstance(runner, InProcess):
-                outcomes = runner.run(task, cut.all, progress, _counter(tracker))
-            else:
-                outcomes = runner.run(task, cut.all, progress)
-            watch.lap(None)  # tasks measure their own time
-            if any(outcome.scattered for outcome in outcomes):
-                return job, outcomes
-            crossed = {outcome.crossed for outcome in outcomes if outcome.crossed is not None}
-            crossed = crossed or inputs_to_reread(cut.all, outcomes)
-            undefined = not job.settled and any(needs_discovery(job, outcome) for outcome in outcomes)
-            if not crossed and not undefined:
+            outcomes = self._read_cut(task, cut, sink, runner, tracker, watch)
+            defined = job.settled or not any(needs_discovery(job, outcome) for outcome in outcomes)
+            if defined or any(outcome.scattered for outcome in outcomes):
                 return job, outcomes
             sink.discard()
-            if crossed:
-                cut.read_whole(crossed)
-                continue
             if job.catalog.provisional:
                 why = "the first records do not show all tables; searching all data for definitions"
             else:
@@ -286,6 +277,38 @@ class Scan:
             log.debug("%s", why)
             job = discover(job, cut, runner, tracker)
             watch.lap(DISCOVERY)
+
+    def _read_cut(
+        self,
+        task: Callable[[Split, int], O],
+        cut: Cut,
+        sink: OperationSink[J, O],
+        runner: Runner,
+        tracker: ProgressTracker,
+        watch: Stopwatch,
+    ) -> list[O]:
+        """Run the task of each split; where a record crosses the end of one, again with the whole file."""
+        done: dict[int, tuple[Split, O]] = {}  # by ordinal
+        while True:
+            left = [split for split in cut.all if done.get(split.ordinal, (None,))[0] != split]
+            tracker.set_operations(None)
+            progress = tracker.start_tasks(READING, [split.size for split in left], runner.parallelism)
+            if isinstance(runner, InProcess):
+                found = runner.run(task, left, progress, _counter(tracker))
+            else:
+                found = runner.run(task, left, progress)
+            watch.lap(None)  # tasks measure their own time
+            done |= {split.ordinal: (split, outcome) for split, outcome in zip(left, found, strict=True)}
+            outcomes = [done[split.ordinal][1] for split in cut.all]
+            if any(outcome.scattered for outcome in outcomes):
+                return outcomes
+            crossed = {outcome.crossed for outcome in outcomes if outcome.crossed is not None}
+            crossed = crossed or inputs_to_reread(cut.all, outcomes)
+            if not crossed:
+                return outcomes
+            cut.read_whole(crossed)
+            sink.go_on()
+            done = {place: (split, outcome) for place, (split, outcome) in done.items() if is_whole(outcome)}
 
 
 def _with_keys(source: WriterSettings, keys: Keys) -> WriterSettings:
@@ -341,11 +364,19 @@ def inputs_to_reread(splits: Sequence[Split], outcomes: Sequence[ReadOutcome]) -
             first = split.first
             before = [
                 earlier.stopped
-                for item, earlier in zip(splits[: split.ordinal], outcomes, strict=False)
-                if first.start and any(part.input.index == first.input.index for part in item.ranges)
+                for item, earlier in zip(splits, outcomes, strict=True)
+                if item.ordinal < split.ordinal
+                and first.start
+                and any(part.input.index == first.input.index for part in item.ranges)
             ]
             return {first.input.index} if any(before) else set()
     return set()
+
+
+def is_whole(outcome: ReadOutcome) -> bool:
+    """Return whether a task has read its split to the end."""
+    stopped = outcome.stopped or outcome.undefined or outcome.scattered
+    return not stopped and outcome.abend is None and outcome.crossed is None
 
 
 def needs_discovery(job: ReadJob, outcome: ReadOutcome) -> bool:

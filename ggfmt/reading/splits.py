@@ -173,7 +173,8 @@ class Cut(Protocol):
         """The bytes of each split."""
 
     def read_whole(self, crossed: Collection[int]) -> None:
-        """Cut again, but keep the inputs with these indices whole: a record crosses the end of a range in them."""
+        """Keep the inputs with these indices whole: a record crosses the end of a range in them. Splits without ranges
+        of them stay as they are, with their ordinals."""
 
 
 class Splits:
@@ -183,9 +184,8 @@ class Splits:
         """`tasks`: how many splits there should be, unless they would be small or large."""
         total = sum(item.file.size for item in inputs)
         share = -(-total // tasks)  # rounded up: the rest would be a task of a few bytes
-        self._size = split_size or min(max(share, MIN_SPLIT_BYTES), SPLIT_BYTES)
         self._inputs = inputs
-        self.all: Sequence[Split] = _cut(inputs, self._size)
+        self.all: Sequence[Split] = _cut(inputs, split_size or min(max(share, MIN_SPLIT_BYTES), SPLIT_BYTES))
 
     @property
     def sizes(self) -> list[int]:
@@ -198,8 +198,17 @@ class Splits:
                     "%s: a record crosses a split boundary; one task reads the whole file (same result, slower)",
                     visible(item.file.shown),
                 )
-        self._inputs = [replace(item, whole=item.whole or item.index in crossed) for item in self._inputs]
-        self.all = _cut(self._inputs, self._size)
+        cut = (Split(split.ordinal, tuple(_with_whole(split.ranges, crossed))) for split in self.all)
+        self.all = [split for split in cut if split.ranges]
+
+
+def _with_whole(ranges: Iterable[Range], crossed: Collection[int]) -> Iterator[Range]:
+    """Yield ranges, with one for all of an input of `crossed` in the place of its first."""
+    for part in ranges:
+        if part.input.index not in crossed:
+            yield part
+        elif not part.start:
+            yield Range(replace(part.input, whole=True), 0, None)
 
 
 def _cut(inputs: Sequence[PlannedInput], size: int) -> list[Split]:

@@ -154,7 +154,10 @@ class _StatsSink:
         return table
 
     def discard(self) -> None:
-        pass
+        """Do nothing: nothing is written."""
+
+    def go_on(self) -> None:
+        """Do nothing: no task stops another one."""
 
 
 def _plan(request: Request, sink: _StatsSink, runner: Runner) -> tuple[ReadPlan, StagedInput]:

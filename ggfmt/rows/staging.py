@@ -33,7 +33,7 @@ from ggfmt.reading.rejects import RejectFiles, in_input_order
 from ggfmt.reading.runner import warn_of_missing_kernels
 from ggfmt.reading.scan import DefinitionsNeeded
 from ggfmt.reading.splits import ReadJob, Split
-from ggfmt.reading.tasks import StagedFile, TaskOutcome, in_task
+from ggfmt.reading.tasks import STOP_FILE, StagedFile, TaskOutcome, in_task
 from ggfmt.rowfiles.spill import distinct_columns, filtered, restored, split_by
 from ggfmt.rows.base import BaseTable
 from ggfmt.rows.key_updates import KeyLinks, LinkedKeys, file_ends, linked_keys, links_between, links_within
@@ -222,6 +222,9 @@ class RowSink:
 
     def discard(self) -> None:
         Store(self.directory).delete_tree("")
+
+    def go_on(self) -> None:
+        Store(self.directory).delete(STOP_FILE)
 
     def staged(self, job: ReadJob, outcomes: Sequence[StagedSplit], files: Sequence[InputFile]) -> StagedInput:
         """Return all operations of the tasks that have read `files`."""

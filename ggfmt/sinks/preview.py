@@ -301,6 +301,9 @@ class _PreviewSink:
     def discard(self) -> None:
         """Do nothing: a preview writes nothing."""
 
+    def go_on(self) -> None:
+        """Do nothing: no task stops another one."""
+
     def _read(self, job: ReadJob, split: Split, attempt: int) -> _PreviewPass:
         shown = _PreviewPass(self.settings, job)
         shown.read(split)

@@ -190,6 +190,9 @@ class _Counting:
     def discard(self) -> None:
         """Do nothing: nothing is written."""
 
+    def go_on(self) -> None:
+        """Do nothing: no task stops another one."""
+
     def _read(self, job: ReadJob, split: Split, attempt: int) -> _Counted:
         counted = _Counted(split.ordinal)
         reader = job.reader(job.catalog_at(split), Projection())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
@@ -31,8 +32,8 @@ from ggfmt.location import Location
 from ggfmt.model.table import Column, TableDef
 from ggfmt.reading.files import InputFile
 from ggfmt.reading.recognition import PlannedInput
-from ggfmt.reading.runner import Runner
-from ggfmt.reading.scan import inputs_to_reread
+from ggfmt.reading.runner import InProcess, Runner
+from ggfmt.reading.scan import inputs_to_reread, is_whole
 from ggfmt.reading.splits import FIRST_WINDOW_BYTES, MIN_SPLIT_BYTES, Splits, Window
 from ggfmt.reading.tasks import TaskOutcome
 
@@ -391,6 +392,44 @@ def test_so_a_run_in_any_order_of_tasks_ends_well(tmp_path: Path) -> None:
     )
     assert result.totals.read == 3
     assert runner.runs == 1
+
+
+class Counting(InProcess):
+    """Notes the files of the splits that tasks read to their end, and how often they read each split."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read: list[tuple[int, frozenset[int]]] = []
+
+    def run(self, task: Any, items: Any, *rest: Any) -> list[Any]:
+        results = super().run(task, items, *rest)
+        for split, outcome in zip(items, results, strict=True):
+            if isinstance(outcome, TaskOutcome) and is_whole(outcome):
+                self.read.append((split.ordinal, frozenset(part.input.index for part in split.ranges)))
+        return results
+
+
+@pytest.mark.parametrize("position", range(3))
+def test_a_border_in_a_file_redoes_its_splits_alone(position: int, tmp_path: Path) -> None:
+    files = [tmp_path / f"{number}.json" for number in range(3)]
+    for number, file in enumerate(files):
+        lines = [one(10 * number + each) + b"\n" for each in range(6)]
+        if number == position:
+            lines[3] = pretty(10 * number + 7) + b"\n"
+        file.write_bytes(b"".join(lines))
+    given: dict[str, Any] = {"input_format": "json", "definitions": {"GG.T": TableDef("GG.T", (Column("ID"),), ())}}
+    runner = Counting()
+    run_ggfmt(files, tmp_path / "cut", split_size=50, start=lambda: nullcontext(runner), **given)
+    run_ggfmt(files, tmp_path / "whole", split_size=10**6, **given)
+    ordinals = Counter(ordinal for ordinal, _ in runner.read)
+    assert frozenset.union(*(read for _, read in runner.read)) == {0, 1, 2}
+    assert len(runner.read) > 10
+    assert all(position in read for ordinal, read in runner.read if ordinals[ordinal] > 1)
+    cut, whole = (
+        {name: value for name, value in snapshot(tmp_path / name).items() if "_ggfmt" not in name}
+        for name in ("cut", "whole")
+    )
+    assert cut == whole
 
 
 def test_a_preview_reads_over_the_end_of_its_window(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ from ggfmt.reading.content import examine
 from ggfmt.reading.progress import SENDING, ProgressCallback
 from ggfmt.reading.runner import InProcess, Runner
 from ggfmt.reading.scan import Scan
+from ggfmt.reading.tasks import STOP_FILE
 from ggfmt.sinks.kafka.send import (
     Pair,
     PartitionRecord,
@@ -215,6 +216,10 @@ class KafkaSink(MessageSink):
     def discard(self) -> None:
         with write_errors_stop(self._staging):
             Store(self._staging).delete_tree("")
+
+    def go_on(self) -> None:
+        with write_errors_stop(self._staging):
+            Store(self._staging).delete(STOP_FILE)
 
     def collect(self, run: Run, job: Job, outcomes: list[MessageOutcome]) -> None:
         topics: dict[str, TopicTotals] = {}

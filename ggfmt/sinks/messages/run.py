@@ -23,6 +23,7 @@ from ggfmt.model.table import Catalog
 from ggfmt.reading.progress import COMMITTING, JOINING, ProgressCallback, added
 from ggfmt.reading.runner import Runner
 from ggfmt.reading.splits import Split
+from ggfmt.reading.tasks import STOP_FILE
 from ggfmt.sinks.messages import report
 from ggfmt.sinks.messages.execution import RunResults, collect_results, task_of
 from ggfmt.sinks.messages.pipeline import HandlerOutput, Job
@@ -169,6 +170,11 @@ class MessageSink(Sink[Job, MessageOutcome, RunResult]):
         for output in self.outputs:
             with write_errors_stop(output.root):
                 output.store.delete_tree(staging_of(output.run))
+
+    def go_on(self) -> None:
+        for output in self.outputs:
+            with write_errors_stop(output.root):
+                output.store.delete(f"{staging_of(output.run)}/{STOP_FILE}")
 
     def collect(self, run: Run, job: Job, outcomes: list[MessageOutcome]) -> None:
         if job.selection:
