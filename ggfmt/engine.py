@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import datetime, timezone
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ggfmt import signals
 from ggfmt.commit.commit import CommitPart, Participant, check_directories, lock_all, write_error, write_errors_stop
@@ -36,9 +36,14 @@ from ggfmt.reading.splits import ReadJob
 from ggfmt.reading.standard_input import ARGUMENT as STANDARD_INPUT
 from ggfmt.reading.standard_input import DRY_RUN_MESSAGES, SpooledInputs, check_standard_input
 
+if TYPE_CHECKING:
+    from ggfmt.commit.interrupted import Interrupted
+
 J = TypeVar("J", bound=ReadJob)
 O = TypeVar("O", bound=ReadOutcome)  # noqa: E741
 R = TypeVar("R")
+
+KEPT_BYTES = 1 << 30  # of inputs: a run of less is soon done again
 
 log = logging.getLogger("ggfmt")
 
@@ -52,6 +57,9 @@ class RunRequest(ScanRequest):
     settle: float | None = None
     limits: CommitLimits = NO_LIMITS
     current_timestamp: datetime | None = None  # of the run; None: the time of the clock
+    # Keep the results of tasks, and go on with an interrupted run; None: keep those of much input. False: remove what
+    # interrupted runs have left.
+    resume: bool | None = None
 
 
 @dataclass
@@ -66,6 +74,7 @@ class Run:
     more         whether the request has another commit after this one
     decides      whether the commit has begun
     application  the id of Spark's application, None without Spark
+    taken_up     what the run has left that this one goes on with
     """
 
     request: RunRequest
@@ -83,6 +92,7 @@ class Run:
     more: bool = False
     decides: bool = False
     application: str | None = None
+    taken_up: Interrupted | None = None
 
     @classmethod
     def of(cls, request: RunRequest, progress: ProgressCallback | None = None) -> Run:
@@ -108,6 +118,7 @@ class Sink(ABC, Generic[J, O, R]):
     unfinished  what a run that was cut off has read, as the checkpoint records it, if this run has to end it first
     scratch     where tasks may divide records by table; None if the order of different tables matters
     rejected    the number of records that were set aside
+    keeps       whether results of tasks may stay in staging, for a run that goes on with this one
     """
 
     outputs: Sequence[Participant] = ()
@@ -115,6 +126,7 @@ class Sink(ABC, Generic[J, O, R]):
     unfinished: Sequence[Any] | None = None
     scratch: Location | None = None
     rejected: int = 0
+    keeps = False
 
     @property
     def shown(self) -> str:
@@ -134,6 +146,13 @@ class Sink(ABC, Generic[J, O, R]):
     @abstractmethod
     def open(self, run: Run) -> None:
         """Look at the outputs, once they are locked. Raises: UsageError GG501 if the mode of the run forbids it."""
+
+    def latest_moment(self) -> datetime | None:
+        """Return the time in the names of the last run that is committed there, if there is one."""
+        return None
+
+    def go_on(self) -> None:
+        """As that of what tasks write to; a run that goes on with an interrupted one calls it."""
 
     @abstractmethod
     def plan(self, run: Run) -> J:
@@ -301,6 +320,11 @@ def _walk(run: Run, sink: Sink[J, O, R], start: Callable[[], AbstractContextMana
         # Spark measures no input of Python tasks, and a description cannot be changed once the job has started.
         shown = f"{visible(sink.shown)}, from {counted(len(scan.files), 'file')} ({scan.size:,} bytes)"
         run.application = run.runner.name_jobs(lambda: f"{run.id} {run.tracker.step} → {shown}")
+        if sink.keeps and (run.request.resume or run.taken_up is not None or scan.size >= KEPT_BYTES):
+            from ggfmt.resumption import keep_results
+
+            with write_errors_stop(sink.root):
+                keep_results(run, sink, held)
         try:
             tasks = sink.tasks(run)
             # No name for the outcomes: there may be many, and the commit does not need them.
@@ -373,4 +397,8 @@ def open_outputs(run: Run, sink: Sink[J, O, R], held: ExitStack, dry: bool = Fal
         with write_errors_stop(run.checkpoint.root, run.checkpoint.what):
             run.mode = run.checkpoint.bind(sink.targets, sink.outputs, asked.mode)
     with write_errors_stop(sink.root):
+        if sink.keeps and not dry and any(output.interrupted for output in sink.outputs):
+            from ggfmt.resumption import take_up
+
+            take_up(run, sink)
         sink.open(run)

@@ -190,6 +190,16 @@ class ConvertRequest:
     ] = "below"
     _: KW_ONLY
     schema_registry: Annotated[Path | None, declaration.SCHEMA_REGISTRY, After("input_options")] = None
+    resume: Annotated[
+        bool | None,
+        Option(
+            "--resume/--fresh",
+            panel="Output",
+            help="Keep finished work if the run dies, and take it up; or drop what an earlier one kept. Default: keep it "
+            "from 1 GB of input on, and take it up.",
+        ),
+        After("mode"),
+    ] = None
     max_files: Annotated[int | None, declaration.MAX_FILES, After("settle")] = None
     max_bytes: Annotated[int | str | None, declaration.MAX_BYTES, After("max_files")] = None
     producer_config: Annotated[Path | None, declaration.PRODUCER_CONFIG] = None
@@ -240,6 +250,7 @@ def run_conversion(request: ConvertRequest) -> Result:
         input_format=input_format,
         definitions=process.definitions(arguments.tables(request.definitions, source), source),
         mode=request.mode,
+        resume=request.resume,
         event_handlers=request.event_handlers,
         quarantine=request.on_reject == "quarantine",
         current_timestamp=arguments.parse_timestamp(request.current_timestamp),

@@ -93,7 +93,11 @@ class CommitPart:
 
 
 class Participant:
-    """A directory that takes part in commits. One run at a time locks it. ggfmt keeps its own files in `_ggfmt`."""
+    """A directory that takes part in commits. One run at a time locks it. ggfmt keeps its own files in `_ggfmt`.
+
+    keeps        the staging directory of the run stays if the run fails
+    interrupted  whether other runs have left staging directories that stay
+    """
 
     what = "the directory"
     has_success_file = False
@@ -102,6 +106,7 @@ class Participant:
         self.root = root
         self.store = Store(root)
         self.run = ""
+        self.keeps = self.interrupted = False
         self._hold: DirectoryLock | None = None
         self._staged = 0
 
@@ -162,7 +167,8 @@ class Participant:
         with signals.deferred():
             if self._hold is None:
                 return
-            self._drop_staging(self.run)
+            if not self.keeps:
+                self._drop_staging(self.run)
             self._release_lock(self._hold)
             self._hold = None
 
@@ -189,7 +195,13 @@ class Participant:
     def _drop_staging_of_dead_runs(self) -> None:
         living = {self.run, *(name.removesuffix(".json") for name in self.store.names(LEASES))}
         for run in self.store.names(STAGING):
-            if run not in living:
+            if run in living:
+                continue
+            from ggfmt.commit.interrupted import read_interrupted  # few directories have such runs
+
+            if read_interrupted(self.store, run) is not None:
+                self.interrupted = True
+            else:
                 # A worker that outlived its driver may still write there; then a later run deletes the directory.
                 with suppress(*FAILURES):
                     self.store.delete_tree(f"{STAGING}/{run}")

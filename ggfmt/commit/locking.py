@@ -59,8 +59,9 @@ def owner_of(run: str) -> dict[str, Any]:
     return {"run": run, "host": socket.gethostname(), "pid": os.getpid(), "since": since}
 
 
-def _kernel() -> str | None:
-    """Return what identifies the PID namespace of this process, on all machines; None if that is unknown."""
+def machine_since_start() -> str | None:
+    """Return what identifies the PID namespace of this process on all machines, until its machine starts again; None if
+    that is unknown."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as boot:
             return f"{boot.read().strip()} {os.readlink('/proc/self/ns/pid')}"
@@ -79,7 +80,7 @@ def _start_of(pid: int) -> str | None:
 
 def _has_ended(owner: dict[str, Any]) -> bool:
     """Return whether the process of a lease has certainly ended: it ran in this PID namespace, and is there no more."""
-    if owner.get("kernel") is None or owner["kernel"] != _kernel():
+    if owner.get("kernel") is None or owner["kernel"] != machine_since_start():
         return False
     try:
         os.kill(owner["pid"], 0)
@@ -204,7 +205,7 @@ class Lease(_RenewedLease):
 
     def __init__(self, store: Store, owner: dict[str, Any], what: str) -> None:
         # With these, the next run on this machine sees that this process has ended, if it could not delete its lease.
-        super().__init__(store, {**owner, "kernel": _kernel(), "started": _start_of(owner["pid"])})
+        super().__init__(store, {**owner, "kernel": machine_since_start(), "started": _start_of(owner["pid"])})
         self._write()
         try:
             _refuse_live_leases(store, self._name, what)

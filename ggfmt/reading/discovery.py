@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -16,6 +16,7 @@ from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import DiscoveryResult, SplitBoundaryError
 from ggfmt.java.text import visible
+from ggfmt.location import Location
 from ggfmt.model.table import Catalog
 from ggfmt.reading.files import defect
 from ggfmt.reading.progress import DISCOVERY, ProgressTracker
@@ -36,6 +37,18 @@ class SplitBoundaryCrossing:
     """Outcome of a task: a record of this input crosses the end of a range; see `SplitBoundaryError`."""
 
     input: int
+
+
+@dataclass(frozen=True)
+class SplitFindings:
+    """Outcome of a task: what the discovery of the format has found in a split."""
+
+    found: object
+    is_whole = True
+
+    def staged(self) -> Iterator[tuple[Location, int, str | None]]:
+        """Yield no files."""
+        yield from ()
 
 
 def discover(job: J, cut: Cut, runner: Runner, tracker: ProgressTracker | None = None) -> J:
@@ -147,7 +160,7 @@ def find_definitions(
                     raise Abend.of(outcome)
             crossed = {outcome.input for outcome in outcomes if isinstance(outcome, SplitBoundaryCrossing)}
             if not crossed:
-                return outcomes
+                return [outcome.found for outcome in outcomes if isinstance(outcome, SplitFindings)]
             cut.read_whole(crossed)
 
     discovery = FORMATS[input_format].read_support.by(source).discovery
@@ -162,7 +175,7 @@ def find_definitions(
 def discover_split(
     input_format: str, catalog: Catalog, every_shape: bool, source: WriterSettings, split: Split, attempt: int
 ) -> object:
-    """Return the findings of a split, the diagnostic of an input that cannot be read, or `SplitBoundaryCrossing`."""
+    """Return `SplitFindings`, the diagnostic of an input that cannot be read, or `SplitBoundaryCrossing`."""
     side = FORMATS[input_format].read_support.by(source)
     assert side.discovery is not None
     discovery = side.discovery(catalog, every_shape, source)
@@ -181,4 +194,4 @@ def discover_split(
             return error.diagnostics[0]
         except Exception as error:
             return defect(error, place)
-    return discovery.findings()
+    return SplitFindings(discovery.findings())

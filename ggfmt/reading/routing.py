@@ -186,6 +186,7 @@ class RoutedSplit:
     """The outcome of a task of the first pass. It has some 2 kB for each 200 MB of records.
 
     attempt     in the name of its file
+    file        where this is; None for a split without records
     segments    of the file, in which buckets follow each other: for each bucket, the bytes of its blocks (uint32)
     held        bytes of records, before compression
     crossed     the index of an input in which a record crosses the end of a range
@@ -199,6 +200,16 @@ class RoutedSplit:
     crossed: int | None = None
     unroutable: bool = False
     abend: Diagnostic | None = None
+    file: Location | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        return self.crossed is None and not self.unroutable and self.abend is None
+
+    def staged(self) -> Iterator[tuple[Location, int, str | None]]:
+        """Yield the file and its size."""
+        if self.file is not None:
+            yield self.file, sum(memoryview(self.segments).cast("I")), None
 
 
 _of_thread = threading.local()  # the router of the last task, which knows tables that later tasks meet again
@@ -209,14 +220,15 @@ def route_split(job: ReadJob, buckets: int, scratch: Location, split: Split, att
     if getattr(_of_thread, "scratch", None) != scratch:
         _of_thread.router, _of_thread.scratch = _router(job), scratch
     router: Router = _of_thread.router
-    writer = _BlockWriter(buckets, _staged_file(scratch, split.ordinal, attempt))
+    file = _staged_file(scratch, split.ordinal, attempt)
+    writer = _BlockWriter(buckets, file)
     try:
         for part in split.ranges:
             for chunk in part.chunks(_support(job).reader):
                 for routed in _runs(router.route(chunk)):
                     writer.add(routed, router.tables, part)
         segments, held = writer.close()
-        return RoutedSplit(attempt, segments, held)
+        return RoutedSplit(attempt, segments, held, file=file if held else None)
     except SplitBoundaryError:
         return RoutedSplit(crossed=part.input.index)
     except Unroutable:

@@ -50,6 +50,10 @@ class ReadOutcome(Protocol):
     operations: Counter[tuple[str, str]]  # how many operations it read, by table and type, if the sink counts them
 
     @property
+    def is_whole(self) -> bool:
+        """Whether the task has read its split to the end."""
+
+    @property
     def names(self) -> Collection[str]:
         """The tables whose operations it read."""
 
@@ -308,7 +312,7 @@ class Scan:
                 return outcomes
             cut.read_whole(crossed)
             sink.go_on()
-            done = {place: (split, outcome) for place, (split, outcome) in done.items() if is_whole(outcome)}
+            done = {place: (split, outcome) for place, (split, outcome) in done.items() if outcome.is_whole}
 
 
 def _with_keys(source: WriterSettings, keys: Keys) -> WriterSettings:
@@ -371,12 +375,6 @@ def inputs_to_reread(splits: Sequence[Split], outcomes: Sequence[ReadOutcome]) -
             ]
             return {first.input.index} if any(before) else set()
     return set()
-
-
-def is_whole(outcome: ReadOutcome) -> bool:
-    """Return whether a task has read its split to the end."""
-    stopped = outcome.stopped or outcome.undefined or outcome.scattered
-    return not stopped and outcome.abend is None and outcome.crossed is None
 
 
 def needs_discovery(job: ReadJob, outcome: ReadOutcome) -> bool:

@@ -79,6 +79,12 @@ class TaskOutcome(RecordCounts):
         """How many operations it read."""
         return self.operations.total()
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the task has read its split to the end."""
+        stopped = self.stopped or self.undefined or self.scattered
+        return not stopped and self.abend is None and self.crossed is None
+
 
 def in_task(job: ReadJob, staging: Collection[Location], outcome: O, work: Callable[[], O]) -> O:
     """Run one task, unless another task has left a stop file in the staging directories of the run: return `outcome`

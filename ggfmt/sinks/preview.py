@@ -332,7 +332,7 @@ class _PreviewPass:
         self.abend: Diagnostic | None = None
         self.undefined = False
         self.crossed: int | None = None
-        self.stopped = self.scattered = False
+        self.stopped = self.scattered = self.is_whole = False
         self.operations: Counter[tuple[str, str]] = Counter()
         self.counts = RecordCounts()
         selection, mapped = settings.selection, settings.selection.maps is not None

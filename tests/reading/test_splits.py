@@ -33,7 +33,7 @@ from ggfmt.model.table import Column, TableDef
 from ggfmt.reading.files import InputFile
 from ggfmt.reading.recognition import PlannedInput
 from ggfmt.reading.runner import InProcess, Runner
-from ggfmt.reading.scan import inputs_to_reread, is_whole
+from ggfmt.reading.scan import inputs_to_reread
 from ggfmt.reading.splits import FIRST_WINDOW_BYTES, MIN_SPLIT_BYTES, Splits, Window
 from ggfmt.reading.tasks import TaskOutcome
 
@@ -404,7 +404,7 @@ class Counting(InProcess):
     def run(self, task: Any, items: Any, *rest: Any) -> list[Any]:
         results = super().run(task, items, *rest)
         for split, outcome in zip(items, results, strict=True):
-            if isinstance(outcome, TaskOutcome) and is_whole(outcome):
+            if isinstance(outcome, TaskOutcome) and outcome.is_whole:
                 self.read.append((split.ordinal, frozenset(part.input.index for part in split.ranges)))
         return results
 

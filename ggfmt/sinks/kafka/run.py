@@ -104,6 +104,7 @@ class KafkaSink(MessageSink):
     """
 
     streamed = True
+    keeps = False
     target: TopicOutput
     last: JobState | None = None
     record: JobState

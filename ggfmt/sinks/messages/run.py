@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from ggfmt import engine, signals
@@ -74,6 +74,7 @@ class MessageSink(Sink[Job, MessageOutcome, RunResult]):
     """
 
     streamed = False
+    keeps = True
     results: RunResults
     _started = 0.0  # when tasks did
 
@@ -98,8 +99,11 @@ class MessageSink(Sink[Job, MessageOutcome, RunResult]):
             self.replaced[output] = tuple(output.check(handlers, run.mode))
         if run.request.current_timestamp is None and run.mode == "append":
             # A clock may be set back, and names keep the order: the time in names is later than those of all runs.
-            latest = [found for output in self.outputs if (found := output.latest_moment()) is not None]
-            run.moment = max([run.moment, *(found + timedelta(milliseconds=1) for found in latest)])
+            latest = self.latest_moment()
+            run.moment = run.moment if latest is None else max(run.moment, latest + timedelta(milliseconds=1))
+
+    def latest_moment(self) -> datetime | None:
+        return max((found for output in self.outputs if (found := output.latest_moment()) is not None), default=None)
 
     def job(self, run: Run) -> Job:
         settings = self.settings
@@ -167,6 +171,9 @@ class MessageSink(Sink[Job, MessageOutcome, RunResult]):
         return task_of(job)
 
     def discard(self) -> None:
+        if any(output.keeps for output in self.outputs):  # a run that goes on with this one meets the same again
+            self.go_on()
+            return
         for output in self.outputs:
             with write_errors_stop(output.root):
                 output.store.delete_tree(staging_of(output.run))
@@ -220,6 +227,7 @@ class _StreamSink(MessageSink):
     """Standard output. The output directory is temporary."""
 
     streamed = True
+    keeps = False
     is_written = False
 
     def check(self, held: ExitStack, dry: bool = False) -> None:

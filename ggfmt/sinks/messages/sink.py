@@ -22,6 +22,7 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.formats.api.format import Projection
 from ggfmt.formats.api.losses import CHARACTER_REPLACED
 from ggfmt.formats.api.writing import Framing, LossNote
+from ggfmt.location import Location
 from ggfmt.model.change import OP_TYPES, ChangeBatch
 from ggfmt.model.table import TableDef
 from ggfmt.reading.progress import FORMATTING, WRITING, Stopwatch
@@ -533,6 +534,12 @@ class DefinitionUse:
 class MessageOutcome(TaskOutcome):
     written: dict[str, HandlerTaskOutput] = field(default_factory=dict)  # by handler
     seen: list[DefinitionUse] = field(default_factory=list)
+
+    def staged(self) -> Iterator[tuple[Location, int, str | None]]:
+        """Yield the files of the task, with the size and the SHA-256 of each."""
+        for written in self.written.values():
+            for file in (*written.files, *written.rejects):
+                yield file.location, file.size, file.sha256
 
 
 class SplitSink:
