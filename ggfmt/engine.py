@@ -323,8 +323,10 @@ def _walk(run: Run, sink: Sink[J, O, R], start: Callable[[], AbstractContextMana
         if sink.keeps and (run.request.resume or run.taken_up is not None or scan.size >= KEPT_BYTES):
             from ggfmt.resumption import keep_results
 
+            asked, outputs = run.request, sink.outputs
             with write_errors_stop(sink.root):
-                keep_results(run, sink, held)
+                run.runner, keeping = keep_results(asked, run.id, run.moment, run.runner, outputs, run.taken_up)
+            held.enter_context(keeping)
         try:
             tasks = sink.tasks(run)
             # No name for the outcomes: there may be many, and the commit does not need them.
@@ -400,5 +402,11 @@ def open_outputs(run: Run, sink: Sink[J, O, R], held: ExitStack, dry: bool = Fal
         if sink.keeps and not dry and any(output.interrupted for output in sink.outputs):
             from ggfmt.resumption import take_up
 
-            take_up(run, sink)
+            found = take_up(asked, sink.outputs, sink.latest_moment())
+            if found is not None:
+                run.id, run.taken_up = found
+                run.moment = datetime.fromisoformat(run.taken_up.moment)
+                for participant in participants:
+                    participant.run, participant.keeps = run.id, participant is not run.checkpoint
+                sink.go_on()
         sink.open(run)

@@ -3,26 +3,75 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ggfmt.commit.commit import Participant
 from ggfmt.commit.interrupted import KEPT_DAYS, Interrupted, interrupted_runs
 from ggfmt.commit.journal import staging_of
 from ggfmt.commit.locking import machine_since_start
 from ggfmt.commit.names import counted
 from ggfmt.location import Location
 from ggfmt.reading.resume import Results, digest_of
+from ggfmt.reading.runner import Runner
 from ggfmt.version import VERSION
-
-if TYPE_CHECKING:
-    from ggfmt.engine import Run, RunRequest, Sink
 
 log = logging.getLogger("ggfmt")
 
 
-def _digest(request: RunRequest) -> str:
+def take_up(request: Any, outputs: Sequence[Participant], committed: datetime | None) -> tuple[str, Interrupted] | None:
+    """Return the run that an interrupted process has left in the outputs, if it had the same request.
+
+    `request`: one of `engine.RunRequest`. `committed`: the moment of the last run that is committed there.
+    """
+    first, found = outputs[0], None
+    for run, left in interrupted_runs(first.store):
+        same = left.request == _digest(request) and left.ggfmt == VERSION
+        later = committed is None or committed < datetime.fromisoformat(left.moment)
+        if request.resume is not False and not (same and later):
+            log.info("run %s was interrupted, with another request; `--fresh` removes its files", run)
+        elif request.resume is False or found is not None:
+            for output in outputs:
+                output.store.delete_tree(staging_of(run))
+        else:
+            log.info("going on with run %s, which was interrupted", run)
+            found = run, left
+    return found
+
+
+def keep_results(
+    request: Any, run: str, moment: datetime, runner: Runner, outputs: Sequence[Participant], left: Interrupted | None
+) -> tuple[Runner, ExitStack]:
+    """Return a runner that keeps the results of tasks, and takes those that an interrupted process has `left`; and what
+    has to be closed at the end of the run, before the outputs are unlocked."""
+    held, digest = ExitStack(), _digest(request)
+    if not digest:
+        return runner, held
+    machine = _machine(outputs[0].root)
+    parallelism, processes = (runner.parallelism, 0) if left is None else (left.parallelism, left.processes)
+    note = Interrupted(VERSION, digest, moment.isoformat(), parallelism, machine, processes + 1)
+    for output in outputs:
+        note.write(output.store, run)
+        output.keeps = True
+    trusted = left is None or left.machine == machine != ""
+    results = Results([output.staging(run) for output in outputs], parallelism, processes, trusted)
+
+    def end() -> None:
+        count = results.count()
+        for output in outputs:
+            output.keeps = count > 0
+        if count:
+            there = f"{counted(count, 'result')} of tasks stay for {KEPT_DAYS} days"
+            log.warning("%s: the same command goes on with them; `--fresh` starts again", there)
+
+    held.callback(end)
+    return results.over(runner), held
+
+
+def _digest(request: Any) -> str:
     """Return a digest of a request; an empty text if it has none."""
     try:
         return digest_of(replace(request, resume=None))
@@ -32,54 +81,5 @@ def _digest(request: RunRequest) -> str:
 
 
 def _machine(root: Location) -> str:
-    """Return what changes if files may have lost what was written to them."""
+    """Return a text that is another one if files may have lost what was written to them."""
     return machine_since_start() or "" if root.is_local else root.store.prefix
-
-
-def take_up(run: Run, sink: Sink[Any, Any, Any]) -> None:
-    """Make a run the one that an interrupted process has left in the outputs, if the request is the same."""
-    first, request = sink.outputs[0], run.request
-    committed = sink.latest_moment()
-    for id, left in interrupted_runs(first.store):
-        moment = datetime.fromisoformat(left.moment)
-        same = left.request == _digest(request) and left.ggfmt == VERSION
-        if request.resume is not False and not (same and (committed is None or committed < moment)):
-            log.info("run %s was interrupted, with another request; `--fresh` removes what it has left", id)
-            continue
-        if request.resume is False or run.taken_up is not None:
-            for output in sink.outputs:
-                output.store.delete_tree(staging_of(id))
-            continue
-        log.info("going on with run %s, which was interrupted", id)
-        run.id, run.moment, run.taken_up = id, moment, left
-        for participant in (*sink.outputs, *filter(None, [run.checkpoint])):
-            participant.run, participant.keeps = id, participant in sink.outputs
-        sink.go_on()
-
-
-def keep_results(run: Run, sink: Sink[Any, Any, Any], held: ExitStack) -> None:
-    """Let the tasks of a run keep their results, and take those that it has."""
-    digest, left = _digest(run.request), run.taken_up
-    if not digest:
-        return
-    machine = _machine(sink.outputs[0].root)
-    parallelism = run.runner.parallelism if left is None else left.parallelism
-    processes = 0 if left is None else left.processes
-    note = Interrupted(VERSION, digest, run.moment.isoformat(), parallelism, machine, processes + 1)
-    note.write(run.id, sink.outputs)
-    roots = [output.staging(run.id) for output in sink.outputs]
-    trusted = left is None or left.machine == machine != ""
-    results = Results(roots, parallelism, processes, trusted)
-    for output in sink.outputs:
-        output.keeps = True
-
-    def end() -> None:
-        count = results.count()
-        for output in sink.outputs:
-            output.keeps = count > 0
-        if count:
-            there = f"{counted(count, 'result')} of tasks stay for {KEPT_DAYS} days"
-            log.warning("%s: the same command goes on with them; `--fresh` starts again", there)
-
-    held.callback(end)
-    run.runner = results.over(run.runner)

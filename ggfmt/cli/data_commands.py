@@ -182,6 +182,10 @@ def doctor(
     schema_registry: Annotated[
         str | None, Option(metavar="URL", panel="Kafka", help="Also check this schema registry.")
     ] = None,
+    output: Annotated[
+        str | None,
+        Option("-o", "--output", metavar="DIR", panel="Output", help="Also show interrupted runs to this directory."),
+    ] = None,
     output_format: Annotated[
         OutputFormat, Option(panel="Display", help="Format of the findings."), OldName("json", "json")
     ] = "text",
@@ -219,6 +223,10 @@ def doctor(
         given = None if producer_config is None else str(producer_config)
         address = parse_cluster(kafka if is_kafka(kafka) else f"kafka://{kafka}")
         findings += ask_kafka(address, producer_properties(None, (), (), given, os.environ), schema_registry)
+    if output is not None:
+        from ggfmt.doctor.interrupted import check_output
+
+        findings += check_output(output)
     if output_format == "json":
         write_text(findings_json(findings), sys.stdout)
     else:

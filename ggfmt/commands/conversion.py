@@ -195,8 +195,7 @@ class ConvertRequest:
         Option(
             "--resume/--fresh",
             panel="Output",
-            help="Keep finished work if the run dies, and take it up; or drop what an earlier one kept. Default: keep it "
-            "from 1 GB of input on, and take it up.",
+            help="Keep finished work if the run dies, and take it up; or remove it. Default: keep it from 1 GB on.",
         ),
         After("mode"),
     ] = None

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from ggfmt.commit.journal import STAGING, staging_of
 from ggfmt.commit.store import FAILURES, Store
-
-if TYPE_CHECKING:
-    from ggfmt.commit.commit import Participant
 
 KEPT_DAYS = 3
 _DOCUMENT = "resume.json"
@@ -39,10 +35,9 @@ class Interrupted(msgspec.Struct, frozen=True):
     processes: int
     written: float = msgspec.field(default_factory=time.time)
 
-    def write(self, run: str, participants: Sequence[Participant]) -> None:
-        for each in participants:
-            name = f"{staging_of(run)}/{_DOCUMENT}"
-            each.store.put(name, msgspec.json.encode(self), f"{name}.draft")
+    def write(self, store: Store, run: str) -> None:
+        name = f"{staging_of(run)}/{_DOCUMENT}"
+        store.put(name, msgspec.json.encode(self), f"{name}.draft")
 
 
 def read_interrupted(store: Store, run: str) -> Interrupted | None:

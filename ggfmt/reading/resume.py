@@ -270,4 +270,4 @@ class _ResumingRunner:
 
 
 class _ResumingInProcess(_ResumingRunner, InProcess):
-    """As one that runs tasks in this process, which may tell each result as soon as it is there."""
+    """As one that runs tasks in this process, which passes on each result as soon as it is there."""

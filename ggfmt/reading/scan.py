@@ -3,8 +3,8 @@
 `Scan.run` is the only loop that reads inputs. It starts again
 
 * with whole files, where a record crosses the boundary of two splits; other splits stay,
-* with definitions from all of the data, where a task met a table or a change of one that no definition describes. What
-  the sink has written so far is discarded before that.
+* with definitions from all of the data, where a task met a table or a change of one that no definition describes.
+  Splits stay if none of their tables has another definition then.
 
 Each operation reaches the sink once.
 """
@@ -52,6 +52,9 @@ class ReadOutcome(Protocol):
     @property
     def is_whole(self) -> bool:
         """Whether the task has read its split to the end."""
+
+    def stays(self, before: Catalog, after: Catalog) -> bool:
+        """Return whether the task would do the same with other definitions."""
 
     @property
     def names(self) -> Collection[str]:
@@ -256,6 +259,7 @@ class Scan:
         from_head: bool,
     ) -> tuple[J, list[O]]:
         """Read a cut, with definitions that hold; tasks may have stopped at mistakes in the data."""
+        done: dict[int, tuple[Split, O]] = {}  # by ordinal, by the same definitions
         if not job.catalog.trusted and not job.settled:
             tracker.start_phase(DISCOVERY)
             known = self.discover_from_head(job) if from_head else None
@@ -269,18 +273,26 @@ class Scan:
                 job = discover(job, cut, runner, tracker)
                 watch.lap(DISCOVERY)
                 continue
-            outcomes = self._read_cut(task, cut, sink, runner, tracker, watch)
+            outcomes = self._read_cut(task, cut, sink, runner, tracker, watch, done)
             defined = job.settled or not any(needs_discovery(job, outcome) for outcome in outcomes)
             if defined or any(outcome.scattered for outcome in outcomes):
                 return job, outcomes
-            sink.discard()
             if job.catalog.provisional:
                 why = "the first records do not show all tables; searching all data for definitions"
             else:
                 why = "the data has tables or metadata records without a definition; searching all data for definitions"
             log.debug("%s", why)
-            job = discover(job, cut, runner, tracker)
+            before, job = job, discover(job, cut, runner, tracker)
             watch.lap(DISCOVERY)
+            done = {
+                split.ordinal: (split, outcome)
+                for split, outcome in zip(cut.all, outcomes, strict=True)
+                if _stays(split, outcome, before, job)
+            }
+            if done:
+                sink.go_on()
+            else:
+                sink.discard()
 
     def _read_cut(
         self,
@@ -290,9 +302,10 @@ class Scan:
         runner: Runner,
         tracker: ProgressTracker,
         watch: Stopwatch,
+        done: dict[int, tuple[Split, O]],
     ) -> list[O]:
-        """Run the task of each split; where a record crosses the end of one, again with the whole file."""
-        done: dict[int, tuple[Split, O]] = {}  # by ordinal
+        """Run the task of each split that is not done; where a record crosses the end of one, again with the whole
+        file."""
         while True:
             left = [split for split in cut.all if done.get(split.ordinal, (None,))[0] != split]
             tracker.set_operations(None)
@@ -302,7 +315,7 @@ class Scan:
             else:
                 found = runner.run(task, left, progress)
             watch.lap(None)  # tasks measure their own time
-            done |= {split.ordinal: (split, outcome) for split, outcome in zip(left, found, strict=True)}
+            done = done | {split.ordinal: (split, outcome) for split, outcome in zip(left, found, strict=True)}
             outcomes = [done[split.ordinal][1] for split in cut.all]
             if any(outcome.scattered for outcome in outcomes):
                 return outcomes
@@ -375,6 +388,13 @@ def inputs_to_reread(splits: Sequence[Split], outcomes: Sequence[ReadOutcome]) -
             ]
             return {first.input.index} if any(before) else set()
     return set()
+
+
+def _stays(split: Split, outcome: ReadOutcome, before: ReadJob, job: ReadJob) -> bool:
+    """Return whether the outcome of a split is right by the definitions in all of the data, too."""
+    if not outcome.is_whole or job.epoch_at(split) or job.selection.maps is not None or job.source != before.source:
+        return False
+    return outcome.stays(before.catalog, job.catalog)
 
 
 def needs_discovery(job: ReadJob, outcome: ReadOutcome) -> bool:

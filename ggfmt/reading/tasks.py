@@ -21,6 +21,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.reading import Reader, Remark
 from ggfmt.java.text import visible
 from ggfmt.location import Location
+from ggfmt.model.table import Catalog
 from ggfmt.options.templates import TemplateValue
 from ggfmt.reading.splits import ReadJob, SplitReader
 
@@ -84,6 +85,10 @@ class TaskOutcome(RecordCounts):
         """Whether the task has read its split to the end."""
         stopped = self.stopped or self.undefined or self.scattered
         return not stopped and self.abend is None and self.crossed is None
+
+    def stays(self, before: Catalog, after: Catalog) -> bool:
+        """Return whether the task would do the same with other definitions; False: that is not known."""
+        return False
 
 
 def in_task(job: ReadJob, staging: Collection[Location], outcome: O, work: Callable[[], O]) -> O:

@@ -27,6 +27,7 @@ from ggfmt.formats.api.reading import Event, Reject, SchemaChange, SplitBoundary
 from ggfmt.formats.api.writing import Formatter, Framing, LossNote, Show, ShownMessage, show_bytes, show_text
 from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.model.selection import ALL_TABLES
+from ggfmt.model.table import Catalog
 from ggfmt.options.value_types import Replacements
 from ggfmt.reading.files import read_errors_stop
 from ggfmt.reading.recognition import explained
@@ -345,6 +346,10 @@ class _PreviewPass:
         self._operations: dict[str, int] = {}
         self._first: dict[str, int] = {}
         self._unread: dict[str | None, FirstRejects] = {}
+
+    def stays(self, before: Catalog, after: Catalog) -> bool:
+        """Return False: a preview shows what the last pass has read."""
+        return False
 
     @property
     def enough(self) -> bool:

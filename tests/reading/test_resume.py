@@ -102,6 +102,7 @@ KINDS: dict[str, tuple[list[list[Any]], dict[str, Any]]] = {
          [metadata("GG.A", **COLUMNS, X="string"), operation(9, "GG.A", X="y"), *records(9, first=10)]],
         {},
     ),
+    "a table at the end": ([records(12), [*records(9, first=12), operation(30, "GG.NEW")]], {}),
     "rejects": ([[*records(5), {"table": "GG.T0", "op_type": "Q"}, *records(5, first=5)]] * 2, {"quarantine": True}),
     "divided by table": ([records(120, 100)] * 2, {"split_size": 4000}),
 }  # fmt: skip

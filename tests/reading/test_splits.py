@@ -432,6 +432,51 @@ def test_a_border_in_a_file_redoes_its_splits_alone(position: int, tmp_path: Pat
     assert cut == whole
 
 
+def test_a_wrong_guess_from_the_first_records_redoes_the_splits_of_the_table(tmp_path: Path) -> None:
+    """Numbers that later records show to be texts, which another table does not have."""
+    files = [tmp_path / f"{number}.json" for number in range(4)]
+    for number, file in enumerate(files):
+        table, line = f"GG.T{number % 2}", '{"table":"%s","op_type":"I","after":{"ID":%s}}\n'
+        texts = ['"x"' if (number, each) == (3, 39000) else str(each) for each in range(40000)]
+        file.write_text("".join(line % (table, text) for text in texts))
+    runner = Counting()
+    given: dict[str, Any] = {"input_format": "json"}
+    run_ggfmt(files, tmp_path / "cut", split_size=10**6, start=lambda: nullcontext(runner), **given)
+    run_ggfmt(files, tmp_path / "whole", split_size=10**8, **given)
+    ordinals = Counter(ordinal for ordinal, _ in runner.read)
+    assert {times for _, times in ordinals.items()} == {1, 2}
+    assert all(ordinals[ordinal] == 1 for ordinal, read in runner.read if read <= {0, 2})
+    cut, whole = (
+        {name: value for name, value in snapshot(tmp_path / name).items() if "_ggfmt" not in name}
+        for name in ("cut", "whole")
+    )
+    assert cut == whole
+
+
+@pytest.mark.parametrize("form", ["head", "definitions"])
+def test_a_table_that_nothing_defines_redoes_the_splits_it_touches_alone(form: str, tmp_path: Path) -> None:
+    """A table of which the first records, or the definitions of the user, say nothing."""
+    known = [one(number) + b"\n" for number in range(4000)]
+    new = [one(number, "GG.NEW") + b"\n" for number in range(3)]
+    files = [tmp_path / f"{number}.json" for number in range(4)]
+    for number, file in enumerate(files):
+        file.write_bytes(b"".join(known if number < 3 else [*known, *new]))
+    given: dict[str, Any] = {"input_format": "json"}
+    if form == "definitions":
+        given["definitions"] = {"GG.T": TableDef("GG.T", (Column("ID"),), ())}
+    runner = Counting()
+    run_ggfmt(files, tmp_path / "cut", split_size=100_000, start=lambda: nullcontext(runner), **given)
+    run_ggfmt(files, tmp_path / "whole", split_size=10**8, **given)
+    ordinals = Counter(ordinal for ordinal, _ in runner.read)
+    assert len(ordinals) > 7
+    assert set(ordinals.values()) == {1}
+    cut, whole = (
+        {name: value for name, value in snapshot(tmp_path / name).items() if "_ggfmt" not in name}
+        for name in ("cut", "whole")
+    )
+    assert cut == whole
+
+
 def test_a_preview_reads_over_the_end_of_its_window(tmp_path: Path) -> None:
     source = tmp_path / "in.json"
     source.write_bytes(one(1) + b"\n" + b" " * (FIRST_WINDOW_BYTES - 80) + b"\n" + pretty(2) + b"\n" + one(3) + b"\n")

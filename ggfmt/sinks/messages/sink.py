@@ -24,7 +24,7 @@ from ggfmt.formats.api.losses import CHARACTER_REPLACED
 from ggfmt.formats.api.writing import Framing, LossNote
 from ggfmt.location import Location
 from ggfmt.model.change import OP_TYPES, ChangeBatch
-from ggfmt.model.table import TableDef
+from ggfmt.model.table import Catalog, TableDef
 from ggfmt.reading.progress import FORMATTING, WRITING, Stopwatch
 from ggfmt.reading.tasks import PlacedPreamble, RecordCounts, StagedFile, TaskOutcome, TaskStopped, unique_name
 from ggfmt.sinks.messages.layout import (
@@ -534,6 +534,10 @@ class DefinitionUse:
 class MessageOutcome(TaskOutcome):
     written: dict[str, HandlerTaskOutput] = field(default_factory=dict)  # by handler
     seen: list[DefinitionUse] = field(default_factory=list)
+
+    def stays(self, before: Catalog, after: Catalog) -> bool:
+        """Return whether the task would do the same with other definitions. They may explain a reject."""
+        return not self.rejected_records and all(before.get(use.source) == after.get(use.source) for use in self.seen)
 
     def staged(self) -> Iterator[tuple[Location, int, str | None]]:
         """Yield the files of the task, with the size and the SHA-256 of each."""
