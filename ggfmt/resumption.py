@@ -82,4 +82,4 @@ def _digest(request: Any) -> str:
 
 def _machine(root: Location) -> str:
     """Return a text that is another one if files may have lost what was written to them."""
-    return machine_since_start() or "" if root.is_local else root.store.prefix
+    return machine_since_start() or "" if root.is_local else "a store"

@@ -13,6 +13,9 @@ import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from datetime import datetime
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,7 @@ import pytest
 from frame_rows import generic_rows, write_parts, writer
 from interrupted_commits import dies_in_commit
 from lake_tables import change
+from mortal import Mortal
 from round_trips import Operation
 from runs import JSON_LINES, operation, run_ggfmt, tables, write_lines
 from stores import KEY, SECRET, SECRETS, AnyStore
@@ -125,6 +129,26 @@ def test_staging_of_dead_runs_is_deleted(any_store: AnyStore, tmp_path: Path) ->
     store.put("out/_ggfmt/staging/2020-01-01_00-00-00.000-00000001/b", b"x")
     run([store.uri("in")], store.uri("out"))
     assert not [key for key in store.files("out") if "staging" in key]
+
+
+def test_a_run_goes_on_where_an_interrupted_one_has_stopped(any_store: AnyStore, tmp_path: Path) -> None:
+    store = any_store
+    for number in range(3):
+        store.put(f"in/{number}.json", lines(tmp_path, *range(10 * number, 10 * number + 10)))
+    given: dict[str, Any] = {"split_size": 700, "resume": True, "current_timestamp": datetime(2026, 1, 2)}
+    whole = Mortal()
+    run([store.uri("in")], store.uri("whole"), start=lambda: nullcontext(whole), **given)
+    for lives in (1, whole.ran.total() // 2, whole.ran.total() - 1):
+        out = f"out{lives}"
+        with pytest.raises(KeyboardInterrupt):
+            run([store.uri("in")], store.uri(out, with_keys=True), start=partial(nullcontext, Mortal(lives)), **given)
+        left = store.files(out)
+        assert not any(secret.encode() in content for content in left.values() for secret in SECRETS)
+        rest = Mortal()
+        run([store.uri("in")], store.uri(out, with_keys=True), start=partial(nullcontext, rest), **given)
+        assert rest.ran.total() == whole.ran.total() - lives
+        assert store.files(f"{out}/j") == store.files("whole/j")
+        assert not [key for key in store.files(out) if "staging" in key]
 
 
 def test_outputs_are_no_input_unless_they_are_named(any_store: AnyStore, tmp_path: Path) -> None:

@@ -6,8 +6,6 @@ import json
 import pickle
 import re
 import time
-from collections import Counter
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mortal import Mortal
 from runs import JSON_LINES, PIPES, metadata, operation, run_ggfmt, snapshot
 
 from ggfmt.commit.interrupted import KEPT_DAYS
@@ -30,30 +29,6 @@ from ggfmt.reading.runner import InProcess
 MOMENT = datetime(2026, 1, 2, 3, 4, 5)
 SIZE = 400  # of a split
 COLUMNS = {"ID": "string", "NAME": "string", "AMOUNT": "number"}
-
-
-class Mortal(InProcess):
-    """Dies before the task of a number; counts the tasks that it runs to their end."""
-
-    def __init__(self, lives: int | None = None, parallelism: int = 1, end: Callable[[], Any] | None = None) -> None:
-        super().__init__()
-        self.lives, self.parallelism, self.ran = lives, parallelism, Counter[str]()
-        self._end = end
-
-    def run(self, task: Any, items: Any, *rest: Any) -> list[Any]:
-        def mortal(item: Any, attempt: int) -> Any:
-            if self.lives is not None:
-                self.lives -= 1
-                if self.lives < 0:
-                    if self._end is not None:
-                        self._end()
-                    raise KeyboardInterrupt
-            result = task(item, attempt)
-            inner = task.task if isinstance(task, resume._Keeping) else task
-            self.ran[inner.func.__name__ if isinstance(inner, partial) else type(inner).__name__] += 1
-            return result
-
-        return super().run(mortal, items, *rest)
 
 
 class Place:
