@@ -198,7 +198,7 @@ def _join(
         items = shares(shared, _JOINS_PER_CORE * runner.parallelism)
         sizes = [sum(group.size for group in item) for item in items]
         outcomes = runner.run(join_share, items, tracker.start_tasks(JOINING, sizes, runner.parallelism))
-        joined = chain.from_iterable(outcomes)
+        joined = chain.from_iterable(outcome.files for outcome in outcomes)
         return [group.parts[0] if len(group.parts) == 1 else next(joined) for group in groups]
     if shared:
         tracker.start_phase(JOINING)

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from ggfmt.commit.store import HashingStream
 from ggfmt.dataclasses import dataclass, replace
+from ggfmt.location import Location
 from ggfmt.reading.tasks import PlacedPreamble, StagedFile
 
 JOIN_BYTES = 16 << 20
@@ -73,8 +74,21 @@ def shares(parts: Sequence[SizedT], count: int) -> list[list[SizedT]]:
     return list(shared.values())
 
 
-def join_share(groups: Sequence[Group], attempt: int) -> list[StagedFile]:
-    return [join_group(group, attempt) for group in groups]
+@dataclass(frozen=True)
+class JoinedShare:
+    """The outcome of a task: the file of each group."""
+
+    files: tuple[StagedFile, ...]
+    is_whole = True
+
+    def staged(self) -> Iterator[tuple[Location, int, str | None]]:
+        """Yield the files, with the size and the SHA-256 of each."""
+        for file in self.files:
+            yield file.location, file.size, file.sha256
+
+
+def join_share(groups: Sequence[Group], attempt: int) -> JoinedShare:
+    return JoinedShare(tuple(join_group(group, attempt) for group in groups))
 
 
 def join_group(group: Group, attempt: int) -> StagedFile:
