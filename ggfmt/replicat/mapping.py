@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
+from itertools import combinations_with_replacement, compress
 from os.path import basename
 from typing import Any, NoReturn
 
@@ -84,12 +85,20 @@ def target_name(statement: MapStatement, table: str) -> str:
     return found
 
 
-def _may_meet(one: ObjectName, other: ObjectName) -> bool:
-    """Return whether two targets may get the same name."""
-    pairs = zip(one.parts, other.parts, strict=False)
-    return len(one.parts) == len(other.parts) and not any(
-        not _is_wild(a) and not _is_wild(b) and a.text.casefold() != b.text.casefold() for a, b in pairs
-    )
+def _may_meet(names: Iterable[ObjectName]) -> bool:
+    """Return whether two targets may get the same name: they have as many parts, and the same where none is wild.
+    Names are grouped by the parts that are wild, so that groups are compared, and not names."""
+    groups: dict[tuple[bool, ...], list[tuple[str, ...]]] = {}
+    for name in names:
+        groups.setdefault(tuple(map(_is_wild, name.parts)), []).append(_folded(name))
+    for one, other in combinations_with_replacement(groups, 2):
+        if len(one) == len(other):
+            exact = [not (a or b) for a, b in zip(one, other, strict=True)]
+            found = [tuple(compress(name, exact)) for name in groups[one]]
+            others = {tuple(compress(name, exact)) for name in groups[other]}
+            if len(others) < len(found) if one == other else not others.isdisjoint(found):
+                return True
+    return False
 
 
 def _merges(statement: MapStatement) -> bool:
@@ -152,14 +161,8 @@ class Replicat:
     @cached_property
     def joins(self) -> bool:
         """Whether two tables may have one target, so that their operations must stay in order."""
-        names = [statement.target for statement in self.file.maps]
-        wild = [place for place, name in enumerate(names) if not is_exact(name)]
-        pairs = ((one, other) for one in wild for other in range(len(names)) if one != other)
-        return (
-            any(map(_merges, self.file.maps))
-            or len({_folded(name) for name in names}) < len(names)
-            or any(_may_meet(names[one], names[other]) for one, other in pairs)
-        )
+        maps = self.file.maps
+        return any(map(_merges, maps)) or _may_meet(statement.target for statement in maps)
 
     def join(self, tables: Collection[str]) -> bool:
         targets = Counter(target for table in tables for target in {own.target for own in self.maps_of(table)})

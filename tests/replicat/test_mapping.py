@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import random
 import re
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
-from runs import operation, run_ggfmt, write_lines
+from runs import count_calls, operation, run_ggfmt, write_lines
 
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Span
 from ggfmt.model.selection import TableSelection
@@ -216,6 +217,39 @@ def test_a_table_meets_few_of_many_maps(monkeypatch: pytest.MonkeyPatch) -> None
     assert not replicat.joins
     assert Replicat(ReplicatFile("r.prm", maps=(*maps, statement("S.U", "x.t7", 1000)))).joins
     assert Replicat(ReplicatFile("r.prm", maps=(*maps, statement("S.U", "X.*", 1000)))).joins
+
+
+def random_name(random_: random.Random) -> str:
+    parts = (random_.choice(["A", "a", "B", "T1", "*", "T*", "?"]) for _ in range(random_.randint(1, 3)))
+    return ".".join(parts)
+
+
+def may_meet(one: str, other: str) -> bool:
+    pairs = [*zip(one.lower().split("."), other.lower().split("."), strict=False)]
+    return one.count(".") == other.count(".") and all(a == b or {*"*?"} & {*a, *b} for a, b in pairs)
+
+
+def test_tables_may_have_one_target_if_two_targets_may_meet() -> None:
+    random_, found = random.Random(1), set()
+    for _ in range(2000):
+        targets = [random_name(random_) for _ in range(random_.randint(1, 4))]
+        maps = [statement("S.T", target, line) for line, target in enumerate(targets)]
+        expected = any(may_meet(one, other) for one, other in combinations(targets, 2))
+        assert Replicat(ReplicatFile("r.prm", maps=tuple(maps))).joins == expected, targets
+        found.add((len(targets), expected))
+    assert found == {(count, expected) for count in (1, 2, 3, 4) for expected in (True, False)} - {(1, True)}
+
+
+def test_the_work_for_targets_grows_as_their_number_does() -> None:
+    def work(count: int) -> int:
+        maps = [statement(f"S{number}.*", f"X{number}.*", number) for number in range(count)]
+        maps += [statement(f"S{number}.T", f"Y{number}.T", number) for number in range(count)]
+        replicat = Replicat(ReplicatFile("r.prm", maps=tuple(maps)))
+        return count_calls(lambda: replicat.joins)
+
+    few, many = work(100), work(1000)
+    assert few > 100
+    assert many < 11 * few
 
 
 def run(tmp_path: Path, name: str, records: list[dict[str, Any]], file: ReplicatFile) -> Any:
