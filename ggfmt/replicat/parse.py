@@ -132,6 +132,8 @@ class _ParameterParser(ExpressionParser):
         self._reading.append(os.path.realpath(file))
         cursor = self._tokenizer.tokens(content, file)
         while len(self.findings) + len(self._unknown) < MAX_FINDINGS and (token := cursor.take()) is not None:
+            if token.kind is LexemeKind.LINE_END:
+                continue
             try:
                 self._statement(token, cursor)
             except ParameterError as error:
@@ -187,7 +189,8 @@ class _ParameterParser(ExpressionParser):
                 return
             depth += following.is_symbol("(") - following.is_symbol(")")
             cursor.take()
-            yield following
+            if following.kind is not LexemeKind.LINE_END:
+                yield following
             if following.is_symbol(";"):
                 return
 

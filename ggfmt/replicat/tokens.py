@@ -38,6 +38,7 @@ class LexemeKind(Enum):
     QUOTED = 2  # "…"
     MACRO = 3
     SYMBOL = 4
+    LINE_END = 5  # before a line that begins with a macro, which the INCLUDE before it may define
 
 
 class SourceLine(NamedTuple):
@@ -267,6 +268,8 @@ class Tokenizer:
             if token.first and token.upper == "MACRO":
                 self._define(token, cursor)
             elif token.kind is LexemeKind.MACRO:
+                if token.first:
+                    yield token._replace(kind=LexemeKind.LINE_END)
                 yield from self._call(token, cursor)
             elif token.first and token.text.startswith(self.macro_char):
                 self._report_mark(token)

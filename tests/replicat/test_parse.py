@@ -206,6 +206,16 @@ def test_included_and_obeyed_files_are_read_where_they_stand(tmp_path: Path) -> 
     assert (Path(finding.span.file or "").name, finding.span.line, finding.code) == ("kinds.oby", 2, "GG152")
 
 
+@pytest.mark.parametrize("end", ["", ";", " -- all of them"])
+def test_a_line_after_an_include_may_call_its_macros(tmp_path: Path, end: str) -> None:
+    (tmp_path / "lib.mac").write_text("MACRO #m BEGIN IGNOREDELETES END;\nMACRO #n BEGIN N = 1 END;\n")
+    text = f"INCLUDE lib.mac{end}\n#m ()\nMAP A.B, TARGET A.B, COLMAP (\nINCLUDE = OBEY,\n#n (), X = Y);\n#m ()"
+    replicat, findings = parse_content(text.encode(), str(tmp_path / "r.prm"))
+    assert findings == []
+    assert [known.kinds for known in replicat.maps] == [Kinds(deletes=False)]
+    assert replicat.parameters[0].text == "lib.mac"
+
+
 @pytest.mark.parametrize(
     ("written", "found"),
     [
