@@ -32,6 +32,7 @@ from ggfmt.replicat.tokens import MAX_BYTES, MAX_FINDINGS, Cursor, Lexeme, Lexem
 
 _ENDED = ("MAP", "TABLE", "SEQUENCE", "FILE")  # statements that end with `;`
 _MAX_FILES = 100  # included ones
+_SEARCHED = "ggfmt looks for it below the parent of the file's directory, and beside the file"
 
 # What a parameter changes for the MAPs after it.
 _KINDS: dict[str, dict[str, bool]] = {
@@ -84,6 +85,12 @@ def find_file(written: str, file: str) -> Path | None:
         return None
 
 
+def find_definitions(given: GivenParameter, file: str) -> Path | Diagnostic:
+    """Return the file of a SOURCEDEFS or TARGETDEFS, or why there is none. `file`: the parameter file."""
+    message = f"the file of {given.name} `{visible(given.text)}` does not exist"
+    return find_file(given.text, file) or Diagnostic("GG154", message, given.span, _SEARCHED)
+
+
 def properties_file(replicat: ReplicatFile) -> Path | Diagnostic:
     """Return the handler file that a parameter file names, or that has the name of its group by default."""
     given = next((known for known in replicat.parameters[::-1] if known.name == "TARGETDB"), None)
@@ -98,8 +105,7 @@ def properties_file(replicat: ReplicatFile) -> Path | Diagnostic:
         return found
     default = "" if written is not None else ", the default of the group,"
     message = f"the properties file `{visible(names[0])}`{default} does not exist"
-    help = "ggfmt looks for it below the parent of the file's directory, and beside the file"
-    return Diagnostic("GG154", message, place, help)
+    return Diagnostic("GG154", message, place, _SEARCHED)
 
 
 def _cases(name: str) -> tuple[str, ...]:
@@ -279,9 +285,10 @@ class _ParameterParser(ExpressionParser):
 
     def definitions(self, token: Lexeme, arguments: Sequence[Lexeme]) -> None:
         attribute = "source_definitions" if token.upper == "SOURCEDEFS" else "target_definitions"
-        known: tuple[str, ...] = getattr(self.result, attribute)
-        path = _joined(self._one(token, arguments))
-        self._set({attribute: (*known, path)})
+        known: tuple[GivenParameter, ...] = getattr(self.result, attribute)
+        path = self._one(token, arguments)
+        given = GivenParameter(token.upper, _joined(path), path[0].span_to(path[-1]))
+        self._set({attribute: (*known, given)})
 
     def duplicates(self, token: Lexeme, arguments: Sequence[Lexeme]) -> None:
         self.result = replace(self.result, allows_duplicates=token.upper == "ALLOWDUPTARGETMAP")
@@ -320,8 +327,7 @@ class _ParameterParser(ExpressionParser):
         name = token.upper
         self._files += 1
         if path is None:
-            help = "ggfmt looks for it below the parent of the file's directory, and beside the file"
-            raise ParameterError("GG151", f"`{visible(written)}` of {name} does not exist", token.span, help)
+            raise ParameterError("GG151", f"`{visible(written)}` of {name} does not exist", token.span, _SEARCHED)
         if os.path.realpath(path) in self._reading or self._files > _MAX_FILES:
             problem = "includes itself" if os.path.realpath(path) in self._reading else "is one include too many"
             raise ParameterError("GG151", f"`{visible(written)}` {problem}", token.span, "remove it")

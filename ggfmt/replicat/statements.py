@@ -163,6 +163,7 @@ class ReplicatFile:
     """A parameter file as a whole. Paths are as written.
 
     excludes  names of MAPEXCLUDE; those of SCHEMAEXCLUDE and CATALOGEXCLUDE as `schema.*` and `catalog.*.*`
+    source_definitions, target_definitions  SOURCEDEFS and TARGETDEFS; their texts are the paths
     group_operations, max_operations  GROUPTRANSOPS and MAXTRANSOPS; None if they are not given
     parameters  all but MAP, in the order of the file; included files are where they are included
     """
@@ -172,8 +173,8 @@ class ReplicatFile:
     properties: str | None = None
     maps: tuple[MapStatement, ...] = ()
     excludes: tuple[ObjectName, ...] = ()
-    source_definitions: tuple[str, ...] = ()
-    target_definitions: tuple[str, ...] = ()
+    source_definitions: tuple[GivenParameter, ...] = ()
+    target_definitions: tuple[GivenParameter, ...] = ()
     allows_duplicates: bool = False
     group_operations: int | None = None
     max_operations: int | None = None

@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ggfmt.definitions import load_definitions
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from ggfmt.formats.api.format import WriterSettings
     from ggfmt.model.selection import TableMaps
     from ggfmt.model.table import TableDef
-    from ggfmt.replicat.statements import ReplicatFile
+    from ggfmt.replicat.statements import GivenParameter, ReplicatFile
 
 log = logging.getLogger("ggfmt")
 
@@ -65,10 +66,7 @@ class ReplicatProcess:
         if not files:
             from ggfmt.replicat.parse import properties_file
 
-            found = properties_file(file)
-            if isinstance(found, Diagnostic):
-                raise MissingFileError("GG597", found.message, found.span, f"give it with `-c`; {found.help}")
-            return [os.fspath(found)]
+            return [_existing(properties_file(file), "give it with `-c`; ")]
         if file.properties is not None and os.path.basename(file.properties) not in map(os.path.basename, files):
             log.warning("%s names `%s`, but `-c` is used", visible(file.file), visible(file.properties))
         return files
@@ -76,7 +74,7 @@ class ReplicatProcess:
     def definitions(self, given: dict[str, TableDef], source: WriterSettings) -> dict[str, TableDef]:
         """Return the definitions of the source's tables: those given, and those of SOURCEDEFS."""
         named = () if self._file is None else self._file.source_definitions
-        return self._load(named, "SOURCEDEFS", source) | given
+        return self._load(named, source) | given
 
     def maps(
         self,
@@ -95,7 +93,7 @@ class ReplicatProcess:
         handlers = () if configuration is None else configuration.handlers
         shown = {HandlerSettings.of(each, configuration.run).shows_before_images for each in handlers if configuration}
         shows = True if before_images or True in shown else None if None in shown else False
-        targets = self._load(self._file.target_definitions, "TARGETDEFS", source)
+        targets = self._load(self._file.target_definitions, source)
         kind = self._update_op_type() if configuration is None else configuration.run.update_op_type
         return Replicat(self._file, targets, strict, shows, kind)
 
@@ -109,16 +107,16 @@ class ReplicatProcess:
         entries = () if isinstance(found, Diagnostic) else read_properties(os.fspath(found)).entries
         return next((each.value.strip() for each in entries[::-1] if each.key == "ggfmt.updateOpType"), None)
 
-    def _load(self, names: Sequence[str], what: str, source: WriterSettings) -> dict[str, TableDef]:
-        files = [self._find(name, what, "put the file there") for name in names]
-        return load_definitions(files, source) if files else {}
+    def _load(self, given: Sequence[GivenParameter], source: WriterSettings) -> dict[str, TableDef]:
+        if self._file is None or not given:
+            return {}
+        from ggfmt.replicat.parse import find_definitions
 
-    def _find(self, name: str, what: str, help: str) -> str:
-        from ggfmt.replicat.parse import find_file
+        return load_definitions([_existing(find_definitions(each, self._file.file)) for each in given], source)
 
-        assert self._file is not None
-        found = find_file(name, self._file.file)
-        if found is None:
-            message = f"{what} `{name}` is neither beside the parameter file nor below the parent of its directory"
-            raise MissingFileError("GG597", message, self._file.file, help)
-        return os.fspath(found)
+
+def _existing(found: Path | Diagnostic, help: str = "") -> str:
+    """Return the path of a file that a parameter file names. Raises: MissingFileError GG597."""
+    if isinstance(found, Diagnostic):
+        raise MissingFileError("GG597", found.message, found.span, f"{help}{found.help}")
+    return os.fspath(found)

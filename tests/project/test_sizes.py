@@ -23,7 +23,7 @@ PYTHON_LINES = {
     "commands": 1_943,
     "commit": 2_423,
     "comparison": 2_721,
-    "config": 6_381,
+    "config": 6_395,
     "database": 516,
     "definitions": 1_252,
     "diagnostics": 619,
@@ -38,10 +38,10 @@ PYTHON_LINES = {
     "options": 1_568,
     "reading": 6_223,
     "render": 2_760,
-    "replicat": 3_353,
+    "replicat": 3_360,
     "rowfiles": 987,
     "rows": 12_453,
-    "sinks": 6_071,
+    "sinks": 6_069,
     "spark": 2_145,
 }
 C_LINES = 7_532

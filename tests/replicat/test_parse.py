@@ -74,7 +74,7 @@ def test_a_file_is_read_in_full() -> None:
     first, second = replicat.maps
     assert (replicat.group, replicat.properties) == ("rkafka", "dirprm/kafka.props")
     assert (replicat.group_operations, replicat.max_operations) == (1000, 20000)
-    assert replicat.source_definitions == ("dirdef/a.def",)
+    assert [(given.name, given.text) for given in replicat.source_definitions] == [("SOURCEDEFS", "dirdef/a.def")]
     assert [exclude.parts for exclude in replicat.excludes] == [
         (WrittenName("SHOP"), WrittenName("TMP*")),
         (WrittenName("SYS"), WrittenName("*")),

@@ -15,11 +15,12 @@ from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError, Rewrite, Span, suggestion
 from ggfmt.java.text import visible
 from ggfmt.lazy import lazy_regex
-from ggfmt.replicat.parse import find_file, parse_content, properties_file
+from ggfmt.replicat.parse import find_definitions, parse_content, properties_file
 from ggfmt.replicat.statements import (
     Call,
     ColumnReference,
     Expression,
+    GivenParameter,
     MapStatement,
     ObjectName,
     Operation,
@@ -53,7 +54,7 @@ def check_parameter_file(content: bytes, file: str, rules: Rules) -> tuple[Diagn
     """Return every finding of a parameter file, without those that its comments ignore."""
     replicat, findings = parse_content(content, file)
     broken = any(finding.code in ("GG151", "GG152") for finding in findings)
-    found = [*findings, *_findings(replicat, broken)]
+    found = [*findings, *_missing_definitions(replicat, findings), *_findings(replicat, broken)]
     ignores = Ignores((file, comment) for comment in _comments(decode(content).text, replicat, file))
     kept = [_of_file(finding, file) for finding in found if not ignores.silences(finding)]
     kept += ignores.findings(rules.is_enabled)
@@ -125,7 +126,8 @@ def _pair(replicat: ReplicatFile) -> Iterator[Diagnostic]:
         yield Diagnostic("GG154", message, target.span if target else Span(replicat.file), help, level=_NOTE)
         return
     library = re.search(r"LIBFILE\s+(\S+)", target.text, re.IGNORECASE)
-    paths = (*replicat.source_definitions, *replicat.target_definitions, replicat.properties or "")
+    paths = [given.text for given in (*replicat.source_definitions, *replicat.target_definitions)]
+    paths.append(replicat.properties or "")
     if library and library[1].lower().endswith(".dll") and any(path.startswith("/") for path in paths):
         message = f"`{visible(library[1])}` is a library of Windows, and paths of the file are of another system"
         yield Diagnostic("GG154", message, target.span, "write `libggjava.so`")
@@ -142,6 +144,17 @@ def _pair(replicat: ReplicatFile) -> Iterator[Diagnostic]:
     if not has_properties(content):
         message = f"the properties file `{visible(str(found))}` has no properties of GoldenGate"
         yield Diagnostic("GG154", message, target.span, "name the file that has `gg.handlerlist`")
+
+
+def _missing_definitions(replicat: ReplicatFile, findings: Sequence[Diagnostic]) -> Iterator[Diagnostic]:
+    """Yield a finding for each file of SOURCEDEFS and TARGETDEFS that does not exist. A variable or a macro without a
+    value has a finding of its own, and its path is unknown."""
+    unclear = {(finding.span.file, finding.span.line) for finding in findings}
+    for given in (*replicat.source_definitions, *replicat.target_definitions):
+        if "?" not in given.text and (given.span.file, given.span.line) not in unclear:
+            found = find_definitions(given, replicat.file)
+            if isinstance(found, Diagnostic):
+                yield found
 
 
 def _hidden(replicat: ReplicatFile) -> Iterator[Diagnostic]:
@@ -294,8 +307,8 @@ def _ambiguous(expression: Expression) -> Iterator[Operation]:
 
 def _unknown_columns(replicat: ReplicatFile) -> Iterator[Diagnostic]:
     """Yield a finding for each column that the definitions of its table lack."""
-    sources = _defined(replicat.source_definitions, replicat)
-    targets = _defined(replicat.target_definitions, replicat)
+    sources = _defined(replicat.source_definitions, replicat.file)
+    targets = _defined(replicat.target_definitions, replicat.file)
     for statement in replicat.maps:
         values = [part for column in statement.columns or () for part in _inner(column.value)]
         values += [part for known in statement.filters for part in _inner(known.condition)]
@@ -311,9 +324,10 @@ def _unknown_columns(replicat: ReplicatFile) -> Iterator[Diagnostic]:
                     yield Diagnostic("GG153", f"{message} (OGG-00919)", span, help, level=_ERROR)
 
 
-def _defined(paths: Sequence[str], replicat: ReplicatFile) -> dict[tuple[str, ...], tuple[str, ...]]:
+def _defined(given: Sequence[GivenParameter], file: str) -> dict[tuple[str, ...], tuple[str, ...]]:
     """Return the columns of tables, by the parts of their names. Files that cannot be read define none."""
-    found = [str(path) for path in (find_file(written, replicat.file) for written in paths) if path is not None]
+    paths = [find_definitions(each, file) for each in given]
+    found = [str(path) for path in paths if not isinstance(path, Diagnostic)]
     try:
         tables = load_definitions(found) if found else {}
     except GgfmtError:

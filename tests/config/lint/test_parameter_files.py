@@ -34,6 +34,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "dirprm/rkafka.props": PROPERTIES,
         "dirprm/empty.props": "bootstrap.servers=h:9092\n",
         "dirprm/lib.mac": "MACRO #lib_kinds BEGIN GETTRUNCATES END;\n",
+        "dirprm/defs.mac": "MACRO #defs PARAMS (#a) BEGIN SOURCEDEFS #a.sql END;\n",
         "dirprm/lib.oby": "GETTRUNCATES\n",
         "dirprm/itself.mac": "INCLUDE dirprm/itself.mac\n",
         "dirprm/again.oby": "OBEY dirprm/lib.oby\n",
@@ -122,6 +123,12 @@ MISTAKES = [
     # What GoldenGate does not take, and pairs of files.
     ("MAP A.B, TARGET A.B; the orders", ["3:22 GG154 follows the `;`"]),
     ("DDL INCLUDE ALL\nGETTRUNCATES\nMAP A.B, TARGET A.B;", ["4:1 GG154 with DDL"]),
+    (
+        "SOURCEDEFS ./dirdef/none.sql OVERRIDE\nTARGETDEFS none.def\nMAP A.B, TARGET A.B;",
+        ["3:12 GG154 warning SOURCEDEFS `./dirdef/none.sql` does not", "4:12 GG154 warning TARGETDEFS `none.def` does"],
+    ),
+    ("INCLUDE dirprm/defs.mac\n#defs (no)\nMAP A.B, TARGET A.B;", ["4:8 GG154 warning SOURCEDEFS `no.sql` does not"]),
+    ("SOURCEDEFS #none ()/a.sql\nMAP A.B, TARGET A.B;", ["3:12 GG151 not a macro"]),
     ("MAP *.*, TARGET *.*.*;", ["3:17 GG154 the source has no container"]),
     ("-- ggfmt: ignore GG153\nMAP A.B, TARGET A.B;", ["3:18 GG122 no finding"]),
 ]
@@ -175,6 +182,8 @@ def test_the_corpus_has_every_code() -> None:
         ("MAP A.B, TARGET A.B, FILTER (@RANGE (1, 2));", "@RANGE"),
         ("MAP A.B, TARGET A.B, COLMAP (X = A + B * 2);", "*"),
         ("MAP ?NOT_SET.B, TARGET A.B;", "?NOT_SET"),
+        ("SOURCEDEFS ?NOT_SET/none.def\nMAP A.B, TARGET A.B;", "?NOT_SET"),
+        ("INCLUDE dirprm/defs.mac\n#defs (?NOT_SET)\nMAP A.B, TARGET A.B;", "?NOT_SET"),
         ("TABLE A.B, EVENTACTIONS (STOP);\nMAP A.B, TARGET A.B;", "TABLE"),
         ("EXCLUDETAG 02\nMAP A.B, TARGET A.B;", "EXCLUDETAG"),
         ("SPACESTONULL\nMAP A.B, TARGET A.B;", "SPACESTONULL"),
@@ -188,6 +197,16 @@ def test_what_changes_messages_is_refused_by_name_in_a_run(text: str, name: str)
         Severity.ERROR,
         True,
     )
+
+
+def test_definitions_are_looked_for_where_a_run_looks(home: Path) -> None:
+    text = f'{HEAD}SETENV (DEFS = "dirdef")\nSOURCEDEFS ?DEFS/tables.sql\nTARGETDEFS x\\own.sql\nMAP A.B, TARGET A.B;\n'
+    assert [item.message for item in problems(text)] == ["the file of TARGETDEFS `x\\own.sql` does not exist"]
+    for place in ("dirprm/own.sql", "dirprm/x/own.sql", "x/own.sql"):
+        (home / place).parent.mkdir(exist_ok=True)
+        (home / place).write_text(DEFINITIONS, encoding="utf-8")
+        assert problems(text) == []
+        (home / place).unlink()
 
 
 @pytest.mark.parametrize(
