@@ -6,6 +6,7 @@ Lines and columns are those of Java: an editor gets them in its own units. Nothi
 
 from __future__ import annotations
 
+import codecs
 import io
 import logging
 import re
@@ -114,6 +115,8 @@ def make_server() -> LanguageServer:
 def findings(document: TextDocument) -> Sequence[Diagnostic]:
     """Return what `ggfmt validate-config` finds in the text of an editor; nothing in files of other programs."""
     content = document.source.encode("utf-8", "surrogatepass")
+    if is_parameter_file(_path(document)):
+        content = codecs.BOM_UTF8 + content.removeprefix(codecs.BOM_UTF8)  # CHARSET is that of the file
     if not is_checked(content, _path(document)):
         return ()
     try:
@@ -127,11 +130,12 @@ def diagnostics(document: TextDocument) -> list[types.Diagnostic]:
     found = []
     for finding in findings(document):
         page = docs.address(finding.code)
+        place = "" if finding.span.file == _path(document) else f"{finding.span}: "  # an included file
         is_hint = CODES[finding.code].of_run
         found.append(
             types.Diagnostic(
                 _place(document, finding),
-                f"{finding.message}\nhelp: {finding.help}" if finding.help else finding.message,
+                f"{place}{finding.message}" + (f"\nhelp: {finding.help}" if finding.help else ""),
                 types.DiagnosticSeverity.Hint if is_hint else _SEVERITIES[finding.severity],
                 finding.code,
                 types.CodeDescription(page) if page else None,

@@ -27,9 +27,39 @@ _MAX_DEPTH = 30  # macros that call macros, and parentheses in their arguments
 
 
 _CHARSET = lazy_regex(rb"\s*CHARSET[ \t]+([\w.:-]+)", re.IGNORECASE)
+_MARKS = {codecs.BOM_UTF8: "UTF-8", codecs.BOM_UTF16_LE: "UTF-16-LE", codecs.BOM_UTF16_BE: "UTF-16-BE"}
 _LINE_END = lazy_regex("\r\n|[\r\n]")
 _BINARY = lazy_regex("[\0-\b\x0e-\x19\x1b-\x1f\x7f]")
 _HASHES = lazy_regex(r"[#!/;%*]+(?!\w)|//|rem\b", re.IGNORECASE)
+
+
+class ParameterText(NamedTuple):
+    """The text of a parameter file, whose bytes are those of `mark` and of the text in `encoding`.
+
+    charset      that of the first line, or of the byte order mark; UTF-8 without them. If bytes have no meaning in it,
+                 `encoding` is ISO-8859-1, because comments may have any bytes
+    has_charset  Python has the charset
+    """
+
+    text: str
+    encoding: str
+    mark: bytes
+    charset: str
+    has_charset: bool = True
+
+
+def decode(content: bytes) -> ParameterText:
+    mark = next(filter(content.startswith, _MARKS), b"")
+    content, named, has_charset = content[len(mark) :], _CHARSET.match(content), True
+    charset = named[1].decode() if named else _MARKS.get(mark, "UTF-8")
+    try:
+        if named is None or named[0].decode(charset) == named[0].decode():  # else not a charset of this line
+            return ParameterText(content.decode(charset), charset, mark, charset)
+    except LookupError:
+        has_charset = False
+    except UnicodeError:
+        pass
+    return ParameterText(content.decode("iso-8859-1"), "iso-8859-1", mark, charset.upper(), has_charset)
 
 
 class LexemeKind(Enum):
@@ -156,41 +186,25 @@ class Tokenizer:
         self.variables: dict[str, str] = {}
         self.macro_char = "#"
         self._count = 0
-        self._wrong_bytes: str | None = None  # the charset in which the file has bytes without a meaning
 
     def tokens(self, content: bytes, file: str) -> Cursor:
         """Return the tokens of a file, with macros applied; none if it is no text."""
-        text = self._decode(content, file)
-        lines = iter(()) if text is None else self._lines(text, file, self._wrong_bytes)
+        decoded, start, known = decode(content), Span(file, 1, 1), len(self.findings)
+        if len(content) > MAX_BYTES:
+            self.report(f"the file has more than {MAX_BYTES:,} bytes", start, "give a parameter file")
+        elif not decoded.has_charset:
+            self.report(f"`{decoded.charset}` is not a charset that ggfmt has", start, "write the file in UTF-8")
+        elif _BINARY.search(decoded.text):
+            self.report("the file is not text", start, "give the parameter file of a Replicat")
+        lines = self._lines(decoded, file) if len(self.findings) == known else ()
         return Cursor(self._applied(Cursor(lines)))
 
     def report(self, message: str, span: Span, help: str | None = None, fix: str | None = None) -> None:
         self.findings.append(Diagnostic("GG151", message, span, help, fix))
 
-    def _decode(self, content: bytes, file: str) -> str | None:
-        self._wrong_bytes = None
-        if len(content) > MAX_BYTES:
-            self.report(f"the file has more than {MAX_BYTES:,} bytes", Span(file), "give a parameter file")
-            return None
-        named = _CHARSET.match(content)
-        marked = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-        charset = named[1].decode() if named else "utf-16" if marked else "utf-8-sig"
-        try:
-            codecs.lookup(charset)
-            text = content.decode(charset)
-        except LookupError:
-            self.report(f"`{charset}` is not a charset that ggfmt has", Span(file, 1), "write the file in UTF-8")
-            return None
-        except UnicodeError:  # comments may have any bytes
-            text, self._wrong_bytes = content.decode("latin-1"), charset.removesuffix("-sig").upper()
-        if _BINARY.search(text):
-            self.report("the file is not text", Span(file), "give the parameter file of a Replicat")
-            return None
-        return text
-
-    def _lines(self, text: str, file: str, wrong_bytes: str | None) -> Iterator[Lexeme]:
-        continued = False
-        for number, content in enumerate(_LINE_END.split(text.replace("\x1a", " ")), 1):
+    def _lines(self, decoded: ParameterText, file: str) -> Iterator[Lexeme]:
+        continued, wrong_bytes = False, decoded.encoding != decoded.charset
+        for number, content in enumerate(_LINE_END.split(decoded.text.replace("\x1a", " ")), 1):
             shown = len(content) <= _MAX_SHOWN and not names_secret(content)
             line = SourceLine(file, number, content, content if shown else None)
             tokens = list(self._tokens_of(line, not continued))
@@ -206,7 +220,7 @@ class Tokenizer:
                 self._set(tokens)
             if unknown is not None:
                 help = "name the charset in the first line, such as `CHARSET ISO-8859-1`, or write the file in it"
-                self.report(f"the text has bytes that are not {wrong_bytes}", unknown.span, help)
+                self.report(f"the text has bytes that are not {decoded.charset}", unknown.span, help)
             if not tokens:
                 continue  # a comment between continued lines
             continued = tokens[-1].is_symbol("&")

@@ -76,6 +76,18 @@ def test_a_parameter_file_has_findings_fixes_and_explanations() -> None:
     assert diagnostics(document("EXTRACT e\nTABLE A.B;\n", "/nowhere/e.prm")) == []
 
 
+def test_a_parameter_file_is_the_text_of_the_editor(tmp_path: Path) -> None:
+    text = "CHARSET ISO-8859-1\nREPLICAT r\nMAP A.B, TARGET A.B, COLMAP (X = 'é€\U0001f600', Y = @NONE ());\n"
+    for mark in ("", "\ufeff"):
+        (item,) = (item for item in diagnostics(document(mark + text, "/nowhere/r.prm")) if item.code == "GG152")
+        assert item.range == types.Range(at(3, 45), at(3, 50))
+    (tmp_path / "lib.mac").write_bytes("-- ü\n\nMACRO #m BEGIN é END;\n".encode("latin-1"))
+    found = diagnostics(document("REPLICAT r\nINCLUDE lib.mac\nMAP A.B, TARGET A.B;\n", str(tmp_path / "r.prm")))
+    (item,) = (item for item in found if item.code == "GG151")
+    assert "lib.mac:3:16: the text has bytes that are not UTF-8" in item.message
+    assert item.range == types.Range(at(1, 0), at(1, 0))
+
+
 def test_settings_apply(tmp_path: Path) -> None:
     name = str(tmp_path / "a.properties")
     (tmp_path / "ggfmt.toml").write_text('select = ["GG102"]\n', encoding="utf-8")

@@ -11,8 +11,8 @@ from contextlib import suppress
 
 from ggfmt.config.lint.files import relative_name
 from ggfmt.config.lint.java_text import MARK
-from ggfmt.config.lint.reading import ALL_RULES, Rules, lint
-from ggfmt.config.properties import decode
+from ggfmt.config.lint.reading import ALL_RULES, Rules, decode_file, lint
+from ggfmt.config.properties import DecodedText, decode
 from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.lazy import lazy_regex
@@ -43,10 +43,13 @@ def fix_file(
     # A bound, in case two fixes undo each other.
     for _ in range(_MAX_ROUNDS):
         of_file = [finding for finding in findings if finding.span.file == file]
-        fixed, touched = apply_fixes(content, of_file)
+        decoded = decode_file(content, file)
+        if decoded.mark + decoded.text.encode(decoded.encoding) != content:
+            break  # the charset has several bytes for a text
+        fixed, touched = apply_fixes(content, of_file, decoded)
         keys |= touched
         if fixed == content and unsafe:
-            fixed, lines = apply_rewrites(content, of_file)
+            fixed, lines = apply_rewrites(content, of_file, decoded)
             rewritten += lines
         if fixed == content:
             break
@@ -54,13 +57,15 @@ def fix_file(
     return FixedFile(content, len(keys), rewritten, findings)
 
 
-def apply_fixes(content: bytes, findings: Iterable[Diagnostic]) -> tuple[bytes, set[int]]:
+def apply_fixes(
+    content: bytes, findings: Iterable[Diagnostic], decoded: DecodedText | None = None
+) -> tuple[bytes, set[int]]:
     """Return the bytes with the fixes of the findings applied, and the numbers of the fixed lines.
 
     A byte order mark that hides a key is removed. A fix is skipped if it overlaps an earlier one in its line, or if the
     text at its place differs, for example a masked secret.
     """
-    text, encoding, mark = decode(content)
+    text, encoding, mark = decoded or decode(content)
     findings = list(findings)
     lines = _NATURAL_LINE.findall(text)
     marked = {finding.span.line or 1 for finding in findings if finding.code == MARK}
@@ -80,12 +85,14 @@ def apply_fixes(content: bytes, findings: Iterable[Diagnostic]) -> tuple[bytes, 
     return mark + "".join(lines).encode(encoding), set(places) | marked
 
 
-def apply_rewrites(content: bytes, findings: Iterable[Diagnostic]) -> tuple[bytes, int]:
+def apply_rewrites(
+    content: bytes, findings: Iterable[Diagnostic], decoded: DecodedText | None = None
+) -> tuple[bytes, int]:
     """Return the bytes with lines rewritten, and the number of rewrites.
 
     The first rewrite of a line counts. One is skipped if the file does not have the lines that it replaces.
     """
-    text, encoding, mark = decode(content)
+    text, encoding, mark = decoded or decode(content)
     lines = _NATURAL_LINE.findall(text)
     end = next((line[len(line.rstrip("\r\n")) :] for line in lines), "") or "\n"
     taken: dict[int, int] = {}

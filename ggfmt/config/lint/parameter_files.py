@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from ggfmt.config.comments import Ignores
 from ggfmt.config.lint.reading import Rules, has_properties, placed
-from ggfmt.config.properties import Comment, decode
+from ggfmt.config.properties import Comment
 from ggfmt.dataclasses import replace
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.codes import Severity
@@ -27,9 +27,10 @@ from ggfmt.replicat.statements import (
     ReplicatFile,
     WrittenName,
 )
+from ggfmt.replicat.tokens import decode
 
-_OF_REPLICAT = lazy_regex(rb"^[ \t]*(?:REPLICAT[ \t]+[^\s=]|TARGETDB[ \t]|SPECIALRUN\b)", re.IGNORECASE | re.MULTILINE)
-_OF_OTHERS = lazy_regex(rb"^[ \t]*(?:EXTRACT[ \t]+[^\s=]|SOURCEISTABLE\b|PORT[ \t]+\d)", re.IGNORECASE | re.MULTILINE)
+_OF_REPLICAT = lazy_regex(r"^[ \t]*(?:REPLICAT[ \t]+[^\s=]|TARGETDB[ \t]|SPECIALRUN\b)", re.IGNORECASE | re.MULTILINE)
+_OF_OTHERS = lazy_regex(r"^[ \t]*(?:EXTRACT[ \t]+[^\s=]|SOURCEISTABLE\b|PORT[ \t]+\d)", re.IGNORECASE | re.MULTILINE)
 _COMMENT = lazy_regex(r"[ \t]*(?=--)")
 _NO_STATEMENT = lazy_regex(r"[ \t]*(?:--|$)")
 
@@ -43,11 +44,11 @@ _ERROR, _NOTE = Severity.ERROR, Severity.NOTE
 
 def is_of_replicat(content: bytes) -> bool:
     """Return whether a parameter file is that of a Replicat, and not of an Extract, a Manager, or an included one."""
-    return _OF_REPLICAT.search(content) is not None and not is_of_others(content)
+    return _OF_REPLICAT.search(decode(content).text) is not None and not is_of_others(content)
 
 
 def is_of_others(content: bytes) -> bool:
-    return _OF_OTHERS.search(content) is not None
+    return _OF_OTHERS.search(decode(content).text) is not None
 
 
 def check_parameter_file(content: bytes, file: str, rules: Rules) -> tuple[Diagnostic, ...]:

@@ -27,6 +27,7 @@ from ggfmt.config.properties import (
     ARGUMENTS,
     CHOSEN,
     SETTINGS,
+    DecodedText,
     Entry,
     ParsedProperties,
     decode,
@@ -162,6 +163,15 @@ def is_checked(content: bytes, file: str) -> bool:
     from ggfmt.config.lint.parameter_files import is_of_replicat
 
     return is_of_replicat(content)
+
+
+def decode_file(content: bytes, file: str) -> DecodedText:
+    """Return the text of a file, and how it has its bytes."""
+    if not is_parameter_file(file):
+        return decode(content)
+    from ggfmt.replicat.tokens import decode as decode_parameters
+
+    return DecodedText(*decode_parameters(content)[:3])
 
 
 def has_properties(content: bytes) -> bool:

@@ -199,6 +199,58 @@ def test_what_changes_messages_is_refused_by_name_in_a_run(text: str, name: str)
     )
 
 
+def encoded(text: str, charset: str) -> bytes:
+    """The bytes of a file, with a byte order mark for UTF-16 and UTF-8, else with CHARSET as its first line."""
+    if charset.startswith("utf"):
+        return f"\ufeff{text}".encode(charset)
+    return f"CHARSET {charset}\n{text}".encode(charset)
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "utf-16-le", "utf-16-be", "windows-1252", "gb18030"])
+def test_a_file_is_checked_and_fixed_in_its_charset(charset: str) -> None:
+    maps = "MAP A.é, TARGET A.é;\nMAP A.é, TARGET A.é;\nMAP A.ü, TARGET A.ü, COLMAP (X = 'é')"
+    text = f"{HEAD}-- ggfmt: ignore GG153\n{maps}"
+    content = encoded(text, charset)
+    Path("r.prm").write_bytes(content)
+    found = find_sources(["r.prm"], io.BytesIO())
+    assert ([source.name for source in found.found], found.findings) == (["r.prm", "out.props"], ())
+    first = 1 if charset.startswith("utf") else 2
+    places = [(item.span.line, item.span.column, item.code) for item in lint(content, "r.prm")]
+    assert places == [(first + 2, 18, "GG122"), (first + 4, 1, "GG153"), (first + 5, 37, "GG151")]
+    assert fix_file(content, "r.prm").content == encoded(f"{text};", charset)
+
+
+def test_a_charset_with_several_bytes_for_a_text_is_not_fixed() -> None:
+    content = b"CHARSET UTF-7\n" + HEAD.encode() + b"MAP A.B, TARGET A.B, COLMAP (X = '+AEE-')"
+    fixed = fix_file(content, "r.prm", unsafe=True)
+    assert ([item.fix for item in fixed.findings], fixed.content) == ([");"], content)
+
+
+@pytest.mark.parametrize("parameter", ["INCLUDE", "OBEY"])
+@pytest.mark.parametrize(
+    ("content", "place", "words"),
+    [
+        ("-- é\nGETTRUNCATES\n".encode("latin-1"), "", ""),
+        ("CHARSET ISO-8859-1\n\nMAP A.é, TARGET A.é;\n".encode("latin-1"), "", ""),
+        ("MAP A.é, TARGET A.é;\n".encode("utf-16"), "", ""),
+        (" GETINSERTS\n\nMAP A.é, TARGET A.é;\n".encode("latin-1"), ":3:7", "bytes that are not UTF-8"),
+        ("CHARSET US-ASCII\nMAP A.é, TARGET A.é;\n".encode(), ":2:7", "bytes that are not US-ASCII"),
+        ("CHARSET UTF-16\nMAP A.é, TARGET A.é;\n".encode(), ":2:7", "bytes that are not UTF-16"),
+        (b"CHARSET no\nGETTRUNCATES\n", ":1:1", "`NO` is not a charset"),
+        (b"CHARSET rot13\nGETTRUNCATES\n", ":1:1", "`ROT13` is not a charset"),
+        ("GETTRUNCATES\n".encode("utf-16-le"), ":1:1", "not text"),
+        ("MAP A.é, TARGET A.é;\n".encode("utf-16")[:-1], ":1:1", "not text"),
+        (b"-- a\n" * 300_000, ":1:1", "1,048,576 bytes"),
+    ],
+)
+def test_an_included_file_has_its_own_charset(parameter: str, content: bytes, place: str, words: str) -> None:
+    Path("own.oby").write_bytes(content)
+    text = f"CHARSET windows-1252\n{HEAD}{parameter} own.oby\nMAP A.B, TARGET A.B, COLMAP (X = '€');\n"
+    found = [item for item in lint(text.encode("cp1252"), "r.prm") if item.severity is not Severity.NOTE]
+    assert [(f"{item.span}", item.code) for item in found] == ([(f"own.oby{place}", "GG151")] if place else [])
+    assert all(words in item.message for item in found)
+
+
 def test_definitions_are_looked_for_where_a_run_looks(home: Path) -> None:
     text = f'{HEAD}SETENV (DEFS = "dirdef")\nSOURCEDEFS ?DEFS/tables.sql\nTARGETDEFS x\\own.sql\nMAP A.B, TARGET A.B;\n'
     assert [item.message for item in problems(text)] == ["the file of TARGETDEFS `x\\own.sql` does not exist"]
