@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import combinations_with_replacement, compress
 from os.path import basename
 from typing import Any, NoReturn
@@ -40,14 +39,6 @@ def _refuse(statement: MapStatement, message: str, help: str, table: str | None 
 # Names
 
 
-@lru_cache(maxsize=1024)
-def _pattern(name: WrittenName) -> re.Pattern[str]:
-    """Return the pattern of a part of a name. Without quotes, upper and lower case are the same."""
-    texts = {"*": ".*", "?": "."}
-    pattern = "".join(texts.get(char) or re.escape(char) for char in name.text)
-    return re.compile(pattern, re.DOTALL | (0 if name.quoted else re.IGNORECASE))
-
-
 def _is_wild(name: WrittenName) -> bool:
     return "*" in name.text or "?" in name.text
 
@@ -64,7 +55,7 @@ def matches(name: ObjectName, table: str) -> bool:
     """Return whether a name with wildcards names a table, which must have as many parts."""
     parts = name_parts(table)
     pairs = zip(name.parts, parts, strict=False)
-    return len(name.parts) == len(parts) and all(_pattern(own).fullmatch(part) for own, part in pairs)
+    return len(name.parts) == len(parts) and all(own.pattern.fullmatch(part) for own, part in pairs)
 
 
 def target_name(statement: MapStatement, table: str) -> str:
@@ -209,19 +200,23 @@ class Replicat:
         return self._reasons[table]
 
     def _named(self, table: str) -> Iterator[MapStatement]:
-        """Yield the MAPs that name a table, in order. Files have thousands of MAPs, nearly all without wildcards."""
-        exact = self._places.get(tuple(part.casefold() for part in name_parts(table)), ())
-        for place in sorted((*exact, *self._places[()])):
+        """Yield the MAPs that name a table, in order. Files have thousands of MAPs, nearly all with an exact part."""
+        parts, found = [part.casefold() for part in name_parts(table)], list[int]()
+        for exact, places in self._places.items():
+            if len(exact) == len(parts):
+                found += places.get(tuple(compress(parts, exact)), ())
+        for place in sorted(found):
             if matches(self.file.maps[place].source, table):
                 yield self.file.maps[place]
 
     @cached_property
-    def _places(self) -> Mapping[tuple[str, ...], Sequence[int]]:
-        """The places of MAPs by the names of their sources; those with wildcards have no name."""
-        places: dict[tuple[str, ...], list[int]] = {(): []}
+    def _places(self) -> Mapping[tuple[bool, ...], Mapping[tuple[str, ...], Sequence[int]]]:
+        """The places of MAPs, by which parts of their sources are exact, and by those parts."""
+        places: dict[tuple[bool, ...], dict[tuple[str, ...], list[int]]] = {}
         for place, statement in enumerate(self.file.maps):
-            name = _folded(statement.source) if is_exact(statement.source) else ()
-            places.setdefault(name, []).append(place)
+            exact = tuple(not _is_wild(part) for part in statement.source.parts)
+            parts = tuple(compress(_folded(statement.source), exact))
+            places.setdefault(exact, {}).setdefault(parts, []).append(place)
         return places
 
     @cached_property
@@ -264,9 +259,16 @@ class Replicat:
 
     def target_of(self, name: str) -> TableDef | None:
         """Return the definition of a target; upper and lower case may differ."""
-        alike = [own for own in self.targets if own.casefold() == name.casefold()]
-        exact = name if name in self.targets else alike[0] if len(alike) == 1 else None
-        return None if exact is None else self.targets[exact]
+        alike = self._alike.get(name.casefold(), ())
+        return self.targets.get(name) or (alike[0] if len(alike) == 1 else None)
+
+    @cached_property
+    def _alike(self) -> Mapping[str, Sequence[TableDef]]:
+        """The definitions of targets by their names in one case."""
+        alike: dict[str, list[TableDef]] = {}
+        for name, table in self.targets.items():
+            alike.setdefault(name.casefold(), []).append(table)
+        return alike
 
 
 def _reads_before_images(part: Any) -> bool:

@@ -6,6 +6,9 @@ perhaps in an included file.
 
 from __future__ import annotations
 
+import re
+from functools import cached_property
+
 from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import Span
 
@@ -16,6 +19,13 @@ class WrittenName:
 
     text: str
     quoted: bool = False
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The names that fit the wildcards. Without quotes, upper and lower case are the same."""
+        texts = {"*": ".*", "?": "."}
+        pattern = "".join(texts.get(char) or re.escape(char) for char in self.text)
+        return re.compile(pattern, re.DOTALL | (0 if self.quoted else re.IGNORECASE))
 
 
 @dataclass(frozen=True)

@@ -252,6 +252,15 @@ def test_the_work_for_targets_grows_as_their_number_does() -> None:
     assert many < 11 * few
 
 
+def test_tables_meet_few_of_many_maps_with_wildcards(monkeypatch: pytest.MonkeyPatch) -> None:
+    def work(count: int) -> int:
+        maps = [statement(f"S{number}.*", f"X{number}.*", number) for number in range(count)]
+        replicat = Replicat(ReplicatFile("r.prm", maps=tuple(maps)))
+        return count_calls(lambda: [replicat.maps_of(f"S{number}.T") for number in range(count)])
+
+    assert work(2000) < 11 * work(200)
+
+
 def run(tmp_path: Path, name: str, records: list[dict[str, Any]], file: ReplicatFile) -> Any:
     half = len(records) // 2
     parts = (records[:half], records[half:])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import zip_longest
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice, zip_longest
 
 from ggfmt.config.comments import Ignores
 from ggfmt.config.lint.reading import Rules, has_properties, placed
@@ -12,9 +13,10 @@ from ggfmt.config.properties import Comment
 from ggfmt.dataclasses import replace
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.codes import Severity
-from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError, Rewrite, Span, suggestion
+from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, GgfmtError, Rewrite, Span, suggestion
 from ggfmt.java.text import visible
 from ggfmt.lazy import lazy_regex
+from ggfmt.model.table import TableDef, join_name
 from ggfmt.replicat.parse import find_definitions, parse_content, properties_file
 from ggfmt.replicat.statements import (
     Call,
@@ -37,6 +39,7 @@ _NO_STATEMENT = lazy_regex(r"[ \t]*(?:--|$)")
 _MAX_GROUP = 8  # characters
 _MAX_WIDE = 50  # MAPs with wildcards that others are compared with
 _MAX_PAIRS = 100_000  # of MAPs and exclusions
+_MAX_MATCHES = 1_000_000  # of tables with wildcards
 _COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 _FLAT = ("+", "*", "AND", "OR")  # several of one kind need no parentheses
 _ERROR, _NOTE = Severity.ERROR, Severity.NOTE
@@ -307,33 +310,57 @@ def _ambiguous(expression: Expression) -> Iterator[Operation]:
 
 
 def _unknown_columns(replicat: ReplicatFile) -> Iterator[Diagnostic]:
-    """Yield a finding for each column that the definitions of its table lack."""
-    sources = _defined(replicat.source_definitions, replicat.file)
-    targets = _defined(replicat.target_definitions, replicat.file)
-    for statement in replicat.maps:
+    """Yield a finding for each column that the definitions of a table of its MAP lack."""
+    given = (replicat.source_definitions, replicat.target_definitions)
+    sources, targets = (_defined(each, replicat.file) for each in given)
+    if not sources and not targets:
+        return
+    from ggfmt.replicat.expressions import column_named
+
+    reported = set()
+    for statement, source, target in _mapped(replicat, sources, targets):
         values = [part for column in statement.columns or () for part in _inner(column.value)]
         values += [part for known in statement.filters for part in _inner(known.condition)]
         read = [(value.name, value.span) for value in values if isinstance(value, ColumnReference)]
         written = [(column.target, column.span) for column in statement.columns or ()]
-        keys = [(name, statement.span) for name in statement.key]
-        for name, tables, used in ((statement.source, sources, read), (statement.target, targets, [*written, *keys])):
-            columns = tables.get(_folded(name), ())
-            for column, span in used if columns else ():
-                if _fold(column) not in columns and "." not in column.text:
-                    message = f"the definition of the table has no column `{visible(column.text)}`"
-                    help = suggestion(column.text, columns) or "correct the name, or give newer definitions"
+        written += [(name, statement.span) for name in statement.key]
+        for table, used in ((source, read), (target, written)):
+            for column, span in used if table is not None and table.columns else ():
+                key = id(statement), span, column
+                if table and key not in reported and "." not in column.text and column_named(table, column) is None:
+                    reported.add(key)
+                    message = f"the definition of `{visible(table.full_name)}` has no column `{visible(column.text)}`"
+                    help = suggestion(column.text, table.column_names) or "correct the name, or give newer definitions"
                     yield Diagnostic("GG153", f"{message} (OGG-00919)", span, help, level=_ERROR)
 
 
-def _defined(given: Sequence[GivenParameter], file: str) -> dict[tuple[str, ...], tuple[str, ...]]:
-    """Return the columns of tables, by the parts of their names. Files that cannot be read define none."""
+def _mapped(
+    replicat: ReplicatFile, sources: Mapping[str, TableDef], targets: Mapping[str, TableDef]
+) -> Iterator[tuple[MapStatement, TableDef | None, TableDef | None]]:
+    """Yield the MAPs with the definitions of their tables, for wildcards with those of each table that they take."""
+    from ggfmt.replicat.mapping import Replicat, is_exact, matches, target_name
+
+    run, alike = Replicat(replicat, targets), dict[str, list[str]]()
+    for name in sources:
+        alike.setdefault(name.casefold(), []).append(name)
+    for statement in replicat.maps:
+        name = join_name(*(part.text for part in statement.source.parts))
+        found = [each for each in alike.get(name.casefold(), ()) if matches(statement.source, each)]
+        with suppress(ConfigurationError):
+            for each in found or [name]:
+                yield statement, sources.get(each), run.target_of(target_name(statement, each))
+    wild = sum(not is_exact(statement.source) for statement in replicat.maps)
+    for name in islice(sources, _MAX_MATCHES // (wild + len(replicat.excludes)) if wild else 0):
+        with suppress(ConfigurationError):
+            for own in run.maps_of(name):
+                yield own.statement, sources[name], run.target_of(own.target)
+
+
+def _defined(given: Sequence[GivenParameter], file: str) -> dict[str, TableDef]:
+    """Return tables by name. Files that cannot be read define none."""
     paths = [find_definitions(each, file) for each in given]
     found = [str(path) for path in paths if not isinstance(path, Diagnostic)]
     try:
-        tables = load_definitions(found) if found else {}
+        return load_definitions(found) if found else {}
     except GgfmtError:
         return {}
-    return {
-        tuple(name.upper().split(".")): tuple(column.name.upper() for column in table.columns)
-        for name, table in tables.items()
-    }

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 from handler_files import sections
+from runs import count_calls
 
+from ggfmt.config.lint import parameter_files
 from ggfmt.config.lint.files import find_sources
 from ggfmt.config.lint.fix import fix_file
 from ggfmt.config.lint.reading import Rules, lint
@@ -249,6 +251,67 @@ def test_an_included_file_has_its_own_charset(parameter: str, content: bytes, pl
     found = [item for item in lint(text.encode("cp1252"), "r.prm") if item.severity is not Severity.NOTE]
     assert [(f"{item.span}", item.code) for item in found] == ([(f"own.oby{place}", "GG151")] if place else [])
     assert all(words in item.message for item in found)
+
+
+MANY_TABLES = """
+CREATE TABLE A.T1 (ID NUMBER(9) PRIMARY KEY, NAME VARCHAR2(9), "Mixed" NUMBER(9));
+CREATE TABLE A.T2 (ID NUMBER(9) PRIMARY KEY, STATUS VARCHAR2(9));
+CREATE TABLE A.T3 (ID NUMBER(9) PRIMARY KEY);
+CREATE TABLE B.U (ID NUMBER(9) PRIMARY KEY, NAME VARCHAR2(9));
+CREATE TABLE X.T1 (ID NUMBER(9) PRIMARY KEY, NAME VARCHAR2(9));
+CREATE TABLE X.T2 (ID NUMBER(9) PRIMARY KEY, STATE VARCHAR2(9));
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # A column of some tables: one finding, which names the first table without it.
+        ("MAP A.*, TARGET Y.*, COLMAP (USEDEFAULTS, N = NAME);", ["5:47 A.T2 NAME"]),
+        ("MAP A.*, TARGET Y.*, FILTER (NAME = ID), WHERE (STATUS = 'a');", ["5:30 A.T2 NAME", "5:49 A.T1 STATUS"]),
+        ("MAP a.t?, TARGET y.*, COLMAP (n = id, m = no);", ["5:43 A.T1 no"]),
+        ('MAP A.T1, TARGET Y.*, COLMAP (N = "Mixed", M = "mixed", O = mixed);', ["5:48 A.T1 mixed"]),
+        ('MAP "a".T1, TARGET Y.*, COLMAP (N = NO);', []),
+        # Columns and keys of targets, by the name that the target gets.
+        ("MAP A.*, TARGET X.*, COLMAP (USEDEFAULTS, NAME = ID);", ["5:43 X.T2 NAME"]),
+        ("MAP *.*, TARGET X.*, KEYCOLS (ID, STATE);", ["5:1 X.T1 STATE"]),
+        ("MAP C.*, TARGET X.T1, COLMAP (STATE = ID);", ["5:31 X.T1 STATE"]),
+        ("MAP C.T1, TARGET X.*, COLMAP (STATE = NO);", ["5:31 X.T1 STATE"]),
+        ("MAP *.*, TARGET *.*, COLMAP (USEDEFAULTS, ID = NO);", ["5:48 A.T1 NO"]),
+        # Tables that a MAP does not take.
+        ("MAP C.*, TARGET X.*, COLMAP (NO = NO);", []),
+        ("MAPEXCLUDE A.T2\nMAPEXCLUDE A.T3\nMAP A.*, TARGET Y.*, COLMAP (N = NAME);", []),
+        ("MAP A.T?, TARGET Y.*;\nMAP A.*, TARGET Y.*, COLMAP (N = NAME);", []),
+        ("MAP A.T2, TARGET Y.*;\nMAP A.T3, TARGET Y.*;\nMAP A.*, TARGET Y.*, COLMAP (N = NAME);", []),
+        ("MAP A.T2, TARGET Z.*;\nMAP A.*, TARGET Y.*, COLMAP (N = NAME);", ["6:34 A.T2 NAME"]),
+        ("MAP A.T1, TARGET Y?;\nMAP B.*, TARGET Y.*, COLMAP (N = NO);", ["6:34 B.U NO"]),
+    ],
+)
+def test_columns_are_those_of_each_table_of_a_map(text: str, expected: list[str], home: Path) -> None:
+    (home / "dirdef/many.sql").write_text(MANY_TABLES, encoding="utf-8")
+    definitions = "SOURCEDEFS dirdef/many.sql\nTARGETDEFS dirdef/many.sql\n"
+    found = [item for item in problems(f"{HEAD}{definitions}{text}") if "OGG-00919" in item.message]
+    tables = [item.message.split("`")[1::2] for item in found]
+    assert [
+        f"{item.span.line}:{item.span.column} {table} {column}"
+        for item, (table, column) in zip(found, tables, strict=True)
+    ] == expected
+
+
+def test_the_work_for_columns_is_bounded(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parameter_files, "_MAX_MATCHES", 4000)
+
+    def work(count: int) -> int:
+        tables = "".join(f"CREATE TABLE A.T{number} (ID NUMBER(9));\n" for number in range(count))
+        (home / "dirdef/many.sql").write_text(tables, encoding="utf-8")
+        maps = "".join(f"MAP A{number}*.*, TARGET X.*, COLMAP (N = NO);\n" for number in range(count))
+        text = f"{HEAD}SOURCEDEFS dirdef/many.sql\n{maps}"
+        found: list[Diagnostic] = []
+        calls = count_calls(lambda: found.extend(problems(text)))
+        assert found == []
+        return calls
+
+    assert work(800) < 5 * work(200)
 
 
 def test_definitions_are_looked_for_where_a_run_looks(home: Path) -> None:
