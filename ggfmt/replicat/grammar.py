@@ -26,6 +26,7 @@ from ggfmt.replicat.tokens import Cursor, Lexeme, LexemeKind
 _LEVELS = (("OR",), ("AND",), ("=", "<>", "<", "<=", ">", ">="), ("+", "-"), ("*", "/", "\\"))
 _MAX_DEPTH = 60  # parentheses
 _MAX_OPERATORS = 150  # each makes the tree deeper
+_NAMES = (LexemeKind.WORD, LexemeKind.QUOTED)
 _STATES = ("NULL", "PRESENT", "ABSENT")
 
 # The words of functions that are not columns.
@@ -40,7 +41,7 @@ _OF_TEXT = ("GETENV", "TOKEN")  # they have no columns: text in `"…"` is text,
 class ParameterError(Exception):
     """A statement that cannot be read."""
 
-    def __init__(self, code: str, message: str, span: Span, help: str | None = None) -> None:
+    def __init__(self, message: str, span: Span, help: str | None = None, code: str = "GG151") -> None:
         super().__init__(message)
         self.finding = Diagnostic(code, message, span, help)
 
@@ -53,47 +54,49 @@ class ExpressionParser:
 
     def object_name(self, start: Lexeme, cursor: Cursor) -> ObjectName:
         """Take the name of a table. `start`: the word before it."""
-        parts: list[WrittenName] = []
-        first = cursor.peek()
-        text, quoted, empty = "", False, True
+        first, parts = cursor.peek(), [WrittenName("")]
         while (token := cursor.peek()) is not None and (token is first or token.glued):
             if token.is_symbol(",", ";", "(", ")", "="):
                 break
             cursor.take()
             if token.is_symbol("."):
-                parts.append(WrittenName(text, quoted))
-                text, quoted, empty = "", False, True
+                parts.append(WrittenName(""))
             else:
-                text, quoted, empty = text + token.text, quoted or token.kind is LexemeKind.QUOTED, False
+                quoted = parts[-1].quoted or token.kind is LexemeKind.QUOTED
+                parts[-1] = WrittenName(parts[-1].text + token.text, quoted)
         span = start.span if first is None else first.span_to(cursor.last or first)
-        if not empty or parts:
-            parts.append(WrittenName(text, quoted))
-        if not parts or not all(part.text for part in parts) or len(parts) > 3:
-            problem = "has a name of more than three parts" if parts else "has no name"
-            problem = problem if all(part.text for part in parts) else "has a name with an empty part"
-            raise ParameterError("GG151", f"{start.upper} {problem}", span, "write `schema.table`")
+        is_empty = not all(part.text for part in parts)
+        if is_empty or len(parts) > 3:
+            problem = "no name" if len(parts) == 1 else "a name with an empty part"
+            problem = problem if is_empty else "a name of more than three parts"
+            raise ParameterError(f"{start.upper} has {problem}", span, "write `schema.table`")
         return ObjectName(tuple(parts), span)
 
     def column(self, cursor: Cursor) -> WrittenName:
-        token = cursor.take()
-        if token is None or token.kind not in (LexemeKind.WORD, LexemeKind.QUOTED) or token.text.startswith("@"):
-            last = token or cursor.last
-            span = Span() if last is None else last.span
-            raise ParameterError("GG151", "the name of a column is missing", span, "name a column")
-        text, quoted = token.text, token.kind is LexemeKind.QUOTED
-        while cursor.at(".") and (dot := cursor.take()) is not None and dot.glued:
-            following = cursor.take()
-            text += f".{following.text if following else ''}"
-        return WrittenName(text, quoted)
+        token = cursor.peek()
+        if token is None or token.kind not in _NAMES or token.text.startswith("@"):
+            raise ParameterError("the name of a column is missing", cursor.span, "name a column")
+        cursor.take()
+        return WrittenName(self._whole_name(token, cursor), token.kind is LexemeKind.QUOTED)
+
+    def _whole_name(self, start: Lexeme, cursor: Cursor) -> str:
+        """Take what follows the first part of a name after points."""
+        text = start.text
+        while cursor.at(".") and (dot := cursor.take()) is not None:
+            part = cursor.take()
+            if part is None or part.kind not in _NAMES:
+                raise _unexpected(dot)
+            text += f".{part.text}"
+        return text
 
     def open_group(self, start: Lexeme, cursor: Cursor) -> None:
         if not cursor.take_symbol("("):
-            raise ParameterError("GG151", f"{start.text.upper()} has no `(`", start.span, "add it")
+            raise ParameterError(f"{start.text.upper()} has no `(`", start.span, "add it")
 
     def close_group(self, start: Lexeme, cursor: Cursor) -> None:
         token = cursor.take()
         if token is None:
-            raise ParameterError("GG151", f"the `(` of {start.text.upper()} is not closed", start.span, "add `)`")
+            raise ParameterError(f"the `(` of {start.text.upper()} is not closed", start.span, "add `)`")
         if not token.is_symbol(")"):
             raise _unexpected(token)
 
@@ -110,7 +113,7 @@ class ExpressionParser:
             self._operators += 1
             if self._operators > _MAX_OPERATORS:
                 message = f"an expression has more than {_MAX_OPERATORS} operators"
-                raise ParameterError("GG151", message, token.span, "divide the expression")
+                raise ParameterError(message, token.span, "divide the expression")
             right = self.expression(cursor, level + 1, depth, words)
             left = Operation(token.upper or token.text, left, right, token.span)
         return left
@@ -118,11 +121,9 @@ class ExpressionParser:
     def _operand(self, cursor: Cursor, depth: int, words: tuple[str, ...]) -> Expression:
         token = cursor.peek()
         if token is None:
-            span = Span() if cursor.last is None else cursor.last.span
-            raise ParameterError("GG151", "the expression does not end", span, "complete it")
+            raise ParameterError("the expression does not end", cursor.span, "complete it")
         if depth > _MAX_DEPTH:
-            help = "divide the expression"
-            raise ParameterError("GG151", f"more than {_MAX_DEPTH} parentheses are open", token.span, help)
+            raise ParameterError(f"more than {_MAX_DEPTH} parentheses are open", token.span, "divide the expression")
         cursor.take()
         if token.is_symbol("("):
             inner = self.expression(cursor, 0, depth + 1)
@@ -149,18 +150,13 @@ class ExpressionParser:
         following = cursor.peek()
         if token.upper in ("BEFORE", "AFTER") and following is not None:
             dot = following.is_symbol(".") and following.glued
-            if dot or (following.kind in (LexemeKind.WORD, LexemeKind.QUOTED) and following.upper not in ("AND", "OR")):
+            if dot or (following.kind in _NAMES and following.upper not in ("AND", "OR")):
                 if dot:
                     cursor.take()
                 name = self.column(cursor)
                 return ColumnReference(name, token.span_to(cursor.last or token), token.upper)
-        text = token.text
-        while cursor.at(".") and (dot_token := cursor.take()) is not None:
-            part = cursor.take()
-            if part is None or part.kind not in (LexemeKind.WORD, LexemeKind.QUOTED):
-                raise _unexpected(dot_token)
-            text += f".{part.text}"
-        return ColumnReference(WrittenName(text), token.span_to(cursor.last or token))
+        name = WrittenName(self._whole_name(token, cursor))
+        return ColumnReference(name, token.span_to(cursor.last or token))
 
     def _call(self, token: Lexeme, cursor: Cursor, depth: int) -> Expression:
         name = token.text[1:].upper()
@@ -169,7 +165,7 @@ class ExpressionParser:
             if name in _STATES:
                 return Word(name, token.span)
             if known is not None:
-                raise ParameterError("GG151", f"`@{name}` has no `(`", token.span, f"write `@{name} (…)`")
+                raise ParameterError(f"`@{name}` has no `(`", token.span, f"write `@{name} (…)`")
         self.report_function(token, known)
         self.open_group(token, cursor)
         arguments: list[Expression] = []
@@ -204,5 +200,5 @@ def _number(token: Lexeme, cursor: Cursor) -> NumberLiteral:
 
 def _unexpected(token: Lexeme) -> ParameterError:
     if token.is_symbol("'", '"'):
-        return ParameterError("GG151", "the text does not end in its line", token.span, "close the quotes")
-    return ParameterError("GG151", f"`{visible(token.text)[:80]}` is not expected here", token.span)
+        return ParameterError("the text does not end in its line", token.span, "close the quotes")
+    return ParameterError(f"`{visible(token.text)[:80]}` is not expected here", token.span)

@@ -7,11 +7,12 @@ home of a file in `dirprm/`, then beside the file, and then for a file of this n
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ggfmt.dataclasses import dataclass, field, replace
+from ggfmt.dataclasses import replace
 from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Rewrite, Span, did_you_mean, list_names
 from ggfmt.java.text import visible
@@ -50,6 +51,7 @@ _KINDS: dict[str, dict[str, bool]] = {
     )
 }
 _KINDS["INSERTALLRECORDS"] = {"insert_all": True}
+_FIELDS = {"SOURCEDEFS": "source_definitions", "TARGETDEFS": "target_definitions"}
 _LETTERS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D"}
 
 
@@ -66,8 +68,8 @@ def parse_content(content: bytes, file: str) -> tuple[ReplicatFile, list[Diagnos
     """Return what the content of a file says, and what is wrong with it. `file`: where paths are looked for."""
     parser = _ParameterParser(file)
     parser.read(content, file)
-    parser.finish()
-    return parser.result, list(dict.fromkeys(parser.findings))
+    replicat = parser.finish()
+    return replicat, list(dict.fromkeys(parser.findings))
 
 
 def stops_run(finding: Diagnostic) -> bool:
@@ -112,89 +114,75 @@ def _cases(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((name, name.lower(), name.upper())))
 
 
-@dataclass
 class _ParameterParser(ExpressionParser):
-    file: str
-    result: ReplicatFile = field(init=False)
-    findings: list[Diagnostic] = field(default_factory=list)
-    kinds: Kinds = Kinds()
-    matches: ColumnMatches = ColumnMatches()
-    maps: list[MapStatement] = field(default_factory=list)
-    excludes: list[ObjectName] = field(default_factory=list)
-    parameters: list[GivenParameter] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.result = ReplicatFile(self.file)
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.findings: list[Diagnostic] = []
         self._tokenizer = Tokenizer(self.findings)
         self._reading: list[str] = []  # files that include each other
         self._files = 0
-        self._catalog: WrittenName | None = None
         self._unknown: list[Diagnostic] = []
+        # What holds for the MAPs after it.
+        self._kinds, self._matches = Kinds(), ColumnMatches()
+        self._catalog: WrittenName | None = None
+        # The fields of the file: single values, and all values.
+        self._values: dict[str, Any] = {}
+        self._lists: defaultdict[str, list[Any]] = defaultdict(list)
 
-    def report(self, code: str, message: str, span: Span, help: str | None = None, **more: Any) -> None:
+    def report(self, message: str, span: Span, help: str | None = None, code: str = "GG151", **more: Any) -> None:
         self.findings.append(Diagnostic(code, message, span, help, **more))
 
     def read(self, content: bytes, file: str) -> None:
         self._reading.append(os.path.realpath(file))
         cursor = self._tokenizer.tokens(content, file)
         while len(self.findings) + len(self._unknown) < MAX_FINDINGS and (token := cursor.take()) is not None:
-            if token.kind is LexemeKind.LINE_END:
-                continue
             try:
-                self._statement(token, cursor)
+                if token.kind is not LexemeKind.LINE_END:
+                    self._statement(token, cursor)
             except ParameterError as error:
                 self.findings.append(error.finding)
         self._reading.pop()
 
-    def finish(self) -> None:
-        if self._unknown and not self.parameters and not self.maps:
+    def finish(self) -> ReplicatFile:
+        if self._unknown and not self._lists:
             # It is another file: one finding says more than one for each line.
             place = replace(self._unknown[0].span, length=1)
-            help = "give the file that has REPLICAT and MAP"
-            self.report("GG151", "the file has no parameters of GoldenGate", place, help)
+            self.report("the file has no parameters of GoldenGate", place, "give the file that has REPLICAT and MAP")
         else:
             self.findings += self._unknown
-        self.result = replace(
-            self.result, maps=tuple(self.maps), excludes=tuple(self.excludes), parameters=tuple(self.parameters)
-        )
+        self._values |= {name: tuple(values) for name, values in self._lists.items()}
+        return ReplicatFile(self.file, **self._values)
 
     # Statements
 
     def _statement(self, token: Lexeme, cursor: Cursor) -> None:
-        known = entries(Section.PARAMETER).get(token.upper)
-        ended = token.upper in _ENDED
-        tokens = [token, *self._rest(token, cursor, ended and known is not None)]
-        closed = tokens[-1].is_symbol(";")
+        name = token.upper
+        known, ended = entries(Section.PARAMETER).get(name), name in _ENDED
+        tokens = [token, *self._rest(cursor, ended and known is not None)]
         if known is None:
             self._report_unknown(token)
             return
+        last, closed = tokens[-1], tokens[-1].is_symbol(";")
         if ended and not closed:
-            self._report_unended(tokens)
-        text = token.line.text[token.end : tokens[-1].end] if tokens[-1].line is token.line else ""
-        name = token.upper
+            fix = f"{last.line.text[last.start : last.end]};"
+            self.report(f"`{name}` does not end", last.span, "end it with `;`", fix=fix)
         if name != "MAP":
-            self.parameters.append(GivenParameter(name, text.strip(" ;"), token.span_to(tokens[-1])))
+            text = token.line.text[token.end : last.end] if last.line is token.line else ""
+            self._lists["parameters"].append(GivenParameter(name, text.strip(" ;"), token.span_to(last)))
         if name == "TABLE" and any(part.upper == "EVENTACTIONS" for part in tokens):  # a Replicat may have it, too
             known = entries(Section.OPTION)["EVENTACTIONS"]
         self._report_effect(token, known)
-        arguments = tokens[1:-1] if closed else tokens[1:]
-        if name == "MAP":
-            self._map(token, Cursor(arguments))
-        elif name in _KINDS:
-            self.kinds = replace(self.kinds, **_KINDS[name])
-        elif name in _READERS:
-            _READERS[name](self, token, arguments)
+        self._apply(token, Cursor(tokens[1:-1] if closed else tokens[1:], token))
         if closed:
-            self._report_behind(tokens[-1], cursor)
+            self._report_behind(cursor)
 
-    def _rest(self, token: Lexeme, cursor: Cursor, ended: bool) -> Iterator[Lexeme]:
+    def _rest(self, cursor: Cursor, ended: bool) -> Iterator[Lexeme]:
         """Yield the rest of a statement: up to the end of the line, or for a MAP up to `;`."""
-        depth = 0
-        while (following := cursor.peek()) is not None:
-            if following.first and (not ended or (depth <= 0 and begins_parameter(following))):
-                return
-            depth += following.is_symbol("(") - following.is_symbol(")")
-            cursor.take()
+
+        def goes_on(following: Lexeme, depth: int) -> bool:
+            return not following.first or (ended and (depth > 0 or not begins_parameter(following)))
+
+        for following, _ in cursor.take_while(goes_on):
             if following.kind is not LexemeKind.LINE_END:
                 yield following
             if following.is_symbol(";"):
@@ -208,12 +196,7 @@ class _ParameterParser(ExpressionParser):
         message = f"`{visible(word)[:80]}` is not a parameter of a Replicat"
         self._unknown.append(Diagnostic("GG152", message, token.span, help, rewrite=rewrite if near else None))
 
-    def _report_unended(self, tokens: Sequence[Lexeme]) -> None:
-        last = tokens[-1]
-        fix = f"{last.line.text[last.start : last.end]};"
-        self.report("GG151", f"`{tokens[0].upper}` does not end", last.span, "end it with `;`", fix=fix)
-
-    def _report_behind(self, end: Lexeme, cursor: Cursor) -> None:
+    def _report_behind(self, cursor: Cursor) -> None:
         """Report text behind `;`, and go on in the next line."""
         first = cursor.peek()
         if first is None or first.first or first.upper in entries(Section.PARAMETER):
@@ -222,7 +205,7 @@ class _ParameterParser(ExpressionParser):
         text = first.line.text
         rewrite = Rewrite(first.line.number, (text,), (f"{text[: first.start]}-- {text[first.start :]}",))
         span, help = first.span_to(cursor.last or first), "begin comments with `--`"
-        self.report("GG154", "text follows the `;` of a statement", span, help, rewrite=rewrite)
+        self.report("text follows the `;` of a statement", span, help, rewrite=rewrite, code="GG154")
 
     def _report_effect(self, token: Lexeme, known: TableEntry) -> None:
         """Report what does not belong in the file, and what ggfmt does not apply."""
@@ -232,12 +215,12 @@ class _ParameterParser(ExpressionParser):
         if effect in OTHER_FILES:
             owner = {"Extract": "an Extract", "Manager": "the Manager"}.get(effect.value, "the file GLOBALS")
             message = f"`{shown}` is {what} of {owner}, not of a Replicat"
-            self.report("GG152", message, token.span, "remove it, or move it")
+            self.report(message, token.span, "remove it, or move it", code="GG152")
         elif effect is MessageEffect.REFUSED:
-            self.report("GG155", f"ggfmt does not apply `{shown}`, which changes messages", token.span)
+            self.report(f"ggfmt does not apply `{shown}`, which changes messages", token.span, code="GG155")
         elif effect is MessageEffect.ASSUMED and name not in (known.default, *_as_usual(known)):
             message = f"ggfmt assumes that `{shown}` changes no message"
-            self.report("GG155", message, token.span, level=Severity.NOTE)
+            self.report(message, token.span, level=Severity.NOTE, code="GG155")
 
     def report_function(self, token: Lexeme, known: TableEntry | None) -> None:
         """Report a function that is unknown, or that ggfmt does not apply."""
@@ -245,106 +228,101 @@ class _ParameterParser(ExpressionParser):
             return self._report_effect(token, known)
         near = did_you_mean(token.text[1:], entries(Section.FUNCTION))
         help = f"did you mean `@{near}`?" if near else None
-        return self.report("GG152", f"`{token.text.upper()}` is not a function of GoldenGate", token.span, help)
+        return self.report(f"`{token.text.upper()}` is not a function of GoldenGate", token.span, help, code="GG152")
 
     # Parameters
 
-    def _set(self, changes: dict[str, Any]) -> None:
-        self.result = replace(self.result, **changes)
+    def _apply(self, token: Lexeme, cursor: Cursor) -> None:
+        name = token.upper
+        if name in _KINDS:
+            self._kinds = replace(self._kinds, **_KINDS[name])
+        elif name in _FIELDS:
+            text, span = self._value(token, cursor)
+            self._lists[_FIELDS[name]].append(GivenParameter(name, text, span))
+        elif name == "MAP":
+            self._map(token, cursor)
+        elif name == "REPLICAT":
+            self._values["group"] = self._value(token, cursor)[0]
+        elif name == "TARGETDB":
+            self._target_database(cursor)
+        elif name in ("MAPEXCLUDE", "SCHEMAEXCLUDE", "CATALOGEXCLUDE"):
+            self._exclude(token, cursor)
+        elif name == "SOURCECATALOG":
+            self._catalog = self.column(cursor)
+        elif name in ("ALLOWDUPTARGETMAP", "NOALLOWDUPTARGETMAP"):
+            self._values["allows_duplicates"] = name == "ALLOWDUPTARGETMAP"
+        elif name in ("GROUPTRANSOPS", "MAXTRANSOPS"):
+            text = self._value(token, cursor)[0].replace(",", "")
+            if not text.isdecimal() or len(text) > 18:
+                raise ParameterError(f"`{name}` is not a number", token.span, "give a number of operations")
+            self._values["group_operations" if name == "GROUPTRANSOPS" else "max_operations"] = max(1, int(text))
+        elif name == "COLMATCH":
+            self._column_matches(token, cursor)
+        elif name in ("INCLUDE", "OBEY"):
+            self._include(token, self._value(token, cursor)[0])
 
-    def group(self, token: Lexeme, arguments: Sequence[Lexeme]) -> None:
-        self.result = replace(self.result, group=_joined(self._one(token, arguments)))
+    def _value(self, token: Lexeme, cursor: Cursor) -> tuple[str, Span]:
+        """Take the next text without blanks, such as a path, and return its place. `token`: what has it."""
+        value: list[Lexeme] = []
+        while (part := cursor.peek()) is not None and (not value or part.glued) and not part.is_symbol(";"):
+            value.append(part)
+            cursor.take()
+        if not value:
+            raise ParameterError(f"`{token.upper}` has no value", token.span, "give a value")
+        return "".join(part.text for part in value).rstrip(","), value[0].span_to(value[-1])
 
-    def target_database(self, token: Lexeme, arguments: Sequence[Lexeme]) -> None:
-        cursor = Cursor(arguments)
+    def _target_database(self, cursor: Cursor) -> None:
         while (part := cursor.take()) is not None:
             if part.upper in ("PROPERTY", "PROPERTIES") and cursor.take_symbol("="):
-                value = _glued(cursor)
-                if not value:
-                    raise ParameterError("GG151", f"`{part.text}=` names no file", part.span, "name a file")
-                self.result = replace(self.result, properties=_joined(value))
+                if cursor.peek() is None or cursor.at(";"):
+                    raise ParameterError(f"`{part.text}=` names no file", part.span, "name a file")
+                self._values["properties"] = self._value(part, cursor)[0]
 
-    def exclude(self, token: Lexeme, arguments: Sequence[Lexeme]) -> None:
-        own = {"CATALOGEXCLUDE": 0, "SCHEMAEXCLUDE": 1}.get(token.upper, 2)  # parts without a container
-        name, wildcard = self._in_catalog(self.object_name(token, Cursor(arguments)), own), (WrittenName("*"),)
-        if token.upper == "SCHEMAEXCLUDE":
-            name = replace(name, parts=name.parts + wildcard)
-        elif token.upper == "CATALOGEXCLUDE":
-            name = replace(name, parts=name.parts + wildcard * 2)
+    def _exclude(self, token: Lexeme, cursor: Cursor) -> None:
+        wild = {"CATALOGEXCLUDE": 2, "SCHEMAEXCLUDE": 1}.get(token.upper, 0)
+        name = self._in_catalog(self.object_name(token, cursor), 2 - wild)
+        name = replace(name, parts=name.parts + (WrittenName("*"),) * wild)
         if len(name.parts) > 3:
-            raise ParameterError("GG151", f"`{token.upper}` has a name of too many parts", name.span)
-        self.excludes.append(name)
-
-    def catalog(self, token: Lexeme, arguments: Sequence[Lexeme]) -> None:
-        self._catalog = self.column(Cursor(arguments))
+            raise ParameterError(f"`{token.upper}` has a name of too many parts", name.span)
+        self._lists["excludes"].append(name)
 
     def _in_catalog(self, name: ObjectName, parts: int) -> ObjectName:
         """Return a name with the container of SOURCECATALOG, if it has so many parts."""
         known = self._catalog
         return name if known is None or len(name.parts) != parts else replace(name, parts=(known, *name.parts))
 
-    def definitions(self, token: Lexeme, arguments: Sequence[Lexeme]) -> None:
-        attribute = "source_definitions" if token.upper == "SOURCEDEFS" else "target_definitions"
-        known: tuple[GivenParameter, ...] = getattr(self.result, attribute)
-        path = self._one(token, arguments)
-        given = GivenParameter(token.upper, _joined(path), path[0].span_to(path[-1]))
-        self._set({attribute: (*known, given)})
-
-    def duplicates(self, token: Lexeme, arguments: Sequence[Lexeme]) -> None:
-        self.result = replace(self.result, allows_duplicates=token.upper == "ALLOWDUPTARGETMAP")
-
-    def operations(self, token: Lexeme, arguments: Sequence[Lexeme]) -> None:
-        text = _joined(self._one(token, arguments)).replace(",", "")
-        if not text.isdecimal() or len(text) > 18:
-            help = "give a number of operations"
-            raise ParameterError("GG151", f"`{token.upper}` is not a number", token.span, help)
-        attribute = "group_operations" if token.upper == "GROUPTRANSOPS" else "max_operations"
-        self._set({attribute: max(1, int(text))})
-
-    def column_matches(self, token: Lexeme, arguments: Sequence[Lexeme]) -> None:
-        cursor = Cursor(arguments)
-        kind = cursor.take()
-        word, known = kind.upper if kind else "", self.matches
+    def _column_matches(self, token: Lexeme, cursor: Cursor) -> None:
+        kind, known = cursor.take(), self._matches
+        word = kind.upper if kind else ""
         if word == "RESET":
-            self.matches = ColumnMatches()
+            self._matches = ColumnMatches()
         elif word == "NAMES":
             target, equals, source = self.column(cursor), cursor.take_symbol("="), self.column(cursor)
             if not equals:
-                raise ParameterError("GG151", "COLMATCH NAMES has no `=`", token.span, "write `target = source`")
-            self.matches = replace(known, names=(*known.names, (target.text, source.text)))
-        elif word in ("PREFIX", "SUFFIX"):
-            text = self.column(cursor).text
-            prefixes = (*known.prefixes, text) if word == "PREFIX" else known.prefixes
-            suffixes = (*known.suffixes, text) if word == "SUFFIX" else known.suffixes
-            self.matches = replace(known, prefixes=prefixes, suffixes=suffixes)
+                raise ParameterError("COLMATCH NAMES has no `=`", token.span, "write `target = source`")
+            self._matches = replace(known, names=(*known.names, (target.text, source.text)))
+        elif word == "PREFIX":
+            self._matches = replace(known, prefixes=(*known.prefixes, self.column(cursor).text))
+        elif word == "SUFFIX":
+            self._matches = replace(known, suffixes=(*known.suffixes, self.column(cursor).text))
         else:
-            help = "write NAMES, PREFIX, SUFFIX or RESET"
-            raise ParameterError("GG151", "COLMATCH has no kind", token.span, help)
+            raise ParameterError("COLMATCH has no kind", token.span, "write NAMES, PREFIX, SUFFIX or RESET")
 
-    def include(self, token: Lexeme, arguments: Sequence[Lexeme]) -> None:
-        written = _joined(self._one(token, arguments))
-        path = find_file(written, self.file)
-        name = token.upper
+    def _include(self, token: Lexeme, written: str) -> None:
+        path, name, shown = find_file(written, self.file), token.upper, visible(written)
         self._files += 1
         if path is None:
-            raise ParameterError("GG151", f"`{visible(written)}` of {name} does not exist", token.span, _SEARCHED)
+            raise ParameterError(f"`{shown}` of {name} does not exist", token.span, _SEARCHED)
         if os.path.realpath(path) in self._reading or self._files > _MAX_FILES:
             problem = "includes itself" if os.path.realpath(path) in self._reading else "is one include too many"
-            raise ParameterError("GG151", f"`{visible(written)}` {problem}", token.span, "remove it")
+            raise ParameterError(f"`{shown}` {problem}", token.span, "remove it")
         if name == "OBEY" and len(self._reading) > 1:
-            self.report("GG154", "an obeyed file cannot obey another one", token.span, "move it to the main file")
+            self.report("an obeyed file cannot obey another one", token.span, "move it to the main file", "GG154")
         try:
             content = _content(path)
         except OSError as error:
-            message = f"`{visible(written)}` of {name} cannot be read: {error.strerror}"
-            raise ParameterError("GG151", message, token.span) from None
+            raise ParameterError(f"`{shown}` of {name} cannot be read: {error.strerror}", token.span) from None
         self.read(content, str(path))
-
-    def _one(self, token: Lexeme, arguments: Sequence[Lexeme]) -> list[Lexeme]:
-        value = _glued(Cursor(arguments))
-        if not value:
-            raise ParameterError("GG151", f"`{token.upper}` has no value", token.span, "give a value")
-        return value
 
     # MAP
 
@@ -352,12 +330,12 @@ class _ParameterParser(ExpressionParser):
         source = self._in_catalog(self.object_name(start, cursor), 2)
         if not cursor.take_symbol(",") and cursor.at_word("TARGET"):
             help = "write `MAP source, TARGET target;`"
-            self.report("GG151", "no comma is before TARGET", self._here(cursor, start), help, level=Severity.WARNING)
+            self.report("no comma is before TARGET", cursor.span, help, level=Severity.WARNING)
         if not cursor.take_word("TARGET"):
             help = f"add `, TARGET {'.'.join(part.text for part in source.parts)}`"
-            raise ParameterError("GG151", "MAP has no TARGET", self._here(cursor, start), help)
+            raise ParameterError("MAP has no TARGET", cursor.span, help)
         target = self.object_name(cursor.last or start, cursor)
-        known = MapStatement(source, target, start.span_to(cursor.last or start), self.kinds, self.matches)
+        known = MapStatement(source, target, start.span_to(cursor.last or start), self._kinds, self._matches)
         while (token := cursor.take()) is not None:
             if token.is_symbol(","):
                 continue
@@ -366,7 +344,7 @@ class _ParameterParser(ExpressionParser):
                 near = did_you_mean(token.text, entries(Section.OPTION))
                 help = f"did you mean `{near}`?" if near else "write options after commas"
                 message = f"`{visible(token.text)[:80]}` is not an option of MAP"
-                raise ParameterError("GG152", message, token.span, help)
+                raise ParameterError(message, token.span, help, "GG152")
             self._report_effect(token, option)
             name = token.upper
             if name == "COLMAP":
@@ -379,17 +357,11 @@ class _ParameterParser(ExpressionParser):
                 known = replace(known, kinds=replace(known.kinds, insert_all=True))
             else:
                 self._skip(cursor)
-        self.maps.append(known)
-
-    def _here(self, cursor: Cursor, start: Lexeme) -> Span:
-        return (cursor.peek() or cursor.last or start).span
+        self._lists["maps"].append(known)
 
     def _skip(self, cursor: Cursor) -> None:
         """Skip what belongs to an option: a group in parentheses, or words up to a comma."""
-        depth = 0
-        while (token := cursor.peek()) is not None and (depth or not token.is_symbol(",")):
-            depth += token.is_symbol("(") - token.is_symbol(")")
-            cursor.take()
+        for token, depth in cursor.take_while(lambda following, depth: depth != 0 or not following.is_symbol(",")):
             if not depth and token.is_symbol(")"):
                 return
 
@@ -405,7 +377,7 @@ class _ParameterParser(ExpressionParser):
                 first = cursor.last or token
                 if not cursor.take_symbol("="):
                     help = "write `target = expression`"
-                    raise ParameterError("GG151", "COLMAP has no `=`", self._here(cursor, token), help)
+                    raise ParameterError("COLMAP has no `=`", cursor.span, help)
                 value = self.expression(cursor)
                 columns.append(ColumnMapping(target, value, first.span_to(cursor.last or first)))
             if not cursor.take_symbol(","):
@@ -421,10 +393,10 @@ class _ParameterParser(ExpressionParser):
             value = cursor.take()
             letter = _LETTERS.get(value.upper.rstrip("S") if value else "")
             if word.upper == "RAISEERROR":
-                self.report("GG155", "ggfmt does not apply RAISEERROR, which changes messages", word.span)
+                self.report("ggfmt does not apply RAISEERROR, which changes messages", word.span, code="GG155")
             elif letter is None:
                 help = f"write {list_names(_LETTERS)}"
-                raise ParameterError("GG151", f"{word.upper} has no kind of operations", word.span, help)
+                raise ParameterError(f"{word.upper} has no kind of operations", word.span, help)
             elif word.upper == "ON":
                 tested += letter
             else:
@@ -444,25 +416,6 @@ class _ParameterParser(ExpressionParser):
         return tuple(names)
 
 
-_READERS: dict[str, Callable[[_ParameterParser, Lexeme, Sequence[Lexeme]], None]] = {
-    "REPLICAT": _ParameterParser.group,
-    "TARGETDB": _ParameterParser.target_database,
-    "MAPEXCLUDE": _ParameterParser.exclude,
-    "SCHEMAEXCLUDE": _ParameterParser.exclude,
-    "CATALOGEXCLUDE": _ParameterParser.exclude,
-    "SOURCECATALOG": _ParameterParser.catalog,
-    "SOURCEDEFS": _ParameterParser.definitions,
-    "TARGETDEFS": _ParameterParser.definitions,
-    "ALLOWDUPTARGETMAP": _ParameterParser.duplicates,
-    "NOALLOWDUPTARGETMAP": _ParameterParser.duplicates,
-    "GROUPTRANSOPS": _ParameterParser.operations,
-    "MAXTRANSOPS": _ParameterParser.operations,
-    "COLMATCH": _ParameterParser.column_matches,
-    "INCLUDE": _ParameterParser.include,
-    "OBEY": _ParameterParser.include,
-}
-
-
 def _content(path: str | Path) -> bytes:
     """Return the content of a file, or the start of one that is too large."""
     with open(path, "rb") as stream:
@@ -472,16 +425,3 @@ def _content(path: str | Path) -> bytes:
 def _as_usual(known: TableEntry) -> tuple[str, ...]:
     """Return the names that say what holds without them."""
     return tuple(name for name in known.names if name == f"NO{known.names[0]}" and not known.default)
-
-
-def _glued(cursor: Cursor) -> list[Lexeme]:
-    """Take the next text without blanks, such as a path."""
-    result: list[Lexeme] = []
-    while (token := cursor.peek()) is not None and (not result or token.glued) and not token.is_symbol(";"):
-        result.append(token)
-        cursor.take()
-    return result
-
-
-def _joined(tokens: Sequence[Lexeme]) -> str:
-    return "".join(token.text for token in tokens).rstrip(",")

@@ -8,12 +8,13 @@ from __future__ import annotations
 import codecs
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
-from ggfmt.dataclasses import dataclass, replace
+from ggfmt.dataclasses import replace
 from ggfmt.diagnostics.diagnostic import Diagnostic, Rewrite, Span, names_secret, suggestion
 from ggfmt.java.text import visible
 from ggfmt.lazy import lazy_regex
@@ -63,12 +64,12 @@ def decode(content: bytes) -> ParameterText:
 
 
 class LexemeKind(Enum):
-    WORD = 0
-    TEXT = 1  # '…'
-    QUOTED = 2  # "…"
-    MACRO = 3
-    SYMBOL = 4
-    LINE_END = 5  # before a line that begins with a macro, which the INCLUDE before it may define
+    WORD = "word"
+    TEXT = "text"  # '…'
+    QUOTED = "quoted"  # "…"
+    MACRO = "macro"
+    SYMBOL = "symbol"
+    LINE_END = ""  # before a line that begins with a macro, which the INCLUDE before it may define
 
 
 class SourceLine(NamedTuple):
@@ -112,21 +113,23 @@ class Lexeme(NamedTuple):
 class Cursor:
     """Tokens, one after the other, and the next one before it is taken."""
 
-    def __init__(self, tokens: Iterable[Lexeme]) -> None:
-        self._tokens = iter(tokens)
-        self._next: Lexeme | None = None
-        self._has_next = False
-        self.last: Lexeme | None = None
+    def __init__(self, tokens: Iterable[Lexeme], last: Lexeme | None = None) -> None:
+        self._tokens, self.last = iter(tokens), last
+        self._ahead: list[Lexeme] = []
+
+    @property
+    def span(self) -> Span:
+        """The place of the next token, or else of the last one."""
+        token = self.peek() or self.last
+        return Span() if token is None else token.span
 
     def peek(self) -> Lexeme | None:
-        if not self._has_next:
-            self._next, self._has_next = next(self._tokens, None), True
-        return self._next
+        self._ahead = self._ahead or [*islice(self._tokens, 1)]
+        return self._ahead[0] if self._ahead else None
 
     def take(self) -> Lexeme | None:
-        token = self.peek()
-        if token is not None:
-            self.last, self._has_next = token, False
+        if (token := self.peek()) is not None:
+            self.last = self._ahead.pop()
         return token
 
     def at(self, *symbols: str) -> bool:
@@ -136,6 +139,15 @@ class Cursor:
     def at_word(self, *words: str) -> bool:
         token = self.peek()
         return token is not None and token.upper in words
+
+    def take_while(self, goes_on: Callable[[Lexeme, int], bool]) -> Iterator[tuple[Lexeme, int]]:
+        """Take tokens while a condition holds for the next one and the number of open parentheses. Yield each with the
+        number after it."""
+        depth = 0
+        while (token := self.peek()) is not None and goes_on(token, depth):
+            depth += token.is_symbol("(") - token.is_symbol(")")
+            self.take()
+            yield token, depth
 
     def skip_line(self) -> None:
         while (token := self.peek()) is not None and not token.first:
@@ -148,10 +160,9 @@ class Cursor:
         return self.at_word(*words) and self.take() is not None
 
 
-@dataclass(frozen=True)
-class Macro:
-    parameters: tuple[str, ...]
-    body: tuple[Lexeme, ...]
+class Macro(NamedTuple):
+    parameters: Sequence[str]
+    body: Sequence[Lexeme]
 
 
 class MacroError(Exception):
@@ -166,15 +177,6 @@ def _pattern(macro_char: str) -> re.Pattern[str]:
         r"|(?P<word>@?[\w$#]+)|(?P<symbol><>|<=|>=|.)",
         re.DOTALL,
     )
-
-
-_KINDS = {
-    "macro": LexemeKind.MACRO,
-    "text": LexemeKind.TEXT,
-    "quoted": LexemeKind.QUOTED,
-    "word": LexemeKind.WORD,
-    "symbol": LexemeKind.SYMBOL,
-}
 
 
 class Tokenizer:
@@ -230,39 +232,33 @@ class Tokenizer:
         """Yield the tokens of a line. `first`: it continues no other one."""
         glued = False
         for found in _pattern(self.macro_char).finditer(line.text):
-            name = found.lastgroup or ""
-            if name in ("blank", "comment"):
+            group = found.lastgroup or ""
+            if group in ("blank", "comment"):
                 glued = False
                 continue
-            text = found[name].replace("''", "'") if name == "text" else found[name]
-            if name == "variable":
-                yield from self._variable(line, text, *found.span(), first, glued)
-            else:
-                yield Lexeme(_KINDS[name], text, line, *found.span(), first, glued)
+            text = found[group].replace("''", "'") if group == "text" else found[group]
+            of_variable = group == "variable"
+            parts = self._variable(line, text, *found.span()) if of_variable else [(group, text, *found.span())]
+            for kind, part, start, end in parts:
+                yield Lexeme(LexemeKind(kind), part, line, start, end, first, glued)
+                glued, first = True, False
             glued, first = True, False
             self._count += 1
             if self._count > MAX_TOKENS:
                 self.report(f"the file makes more than {MAX_TOKENS:,} words", Span(line.file, line.number), "divide it")
                 return
 
-    def _variable(
-        self, line: SourceLine, text: str, start: int, end: int, first: bool, glued: bool
-    ) -> Iterator[Lexeme]:
-        """Yield the tokens of a variable's value. A name that is not set stays, as a wildcard."""
+    def _variable(self, line: SourceLine, text: str, start: int, end: int) -> list[tuple[str, str, int, int]]:
+        """Return the tokens of a variable's value. A name that is not set stays, as a wildcard."""
         value = self.variables.get(text[1:], os.environ.get(text[1:]))
         if value is None:
             message = f"`{text}` is set neither by SETENV nor in the environment"
-            help = "set the variable; as a wildcard, write `*`"
-            span = Lexeme(LexemeKind.WORD, text, line, start, end, first, glued).span
-            self.findings.append(Diagnostic("GG155", message, span, help))
-            yield Lexeme(LexemeKind.SYMBOL, "?", line, start, start + 1, first, glued)
-            yield Lexeme(LexemeKind.WORD, text[1:], line, start + 1, end, False, True)
-            return
-        for found in _pattern(self.macro_char).finditer(value):
-            kind = _KINDS.get(found.lastgroup or "")
-            if kind is not None:
-                yield Lexeme(kind, found[found.lastgroup or 0], line, start, end, first, glued)
-                first, glued = False, True
+            span = Span(line.file, line.number, start + 1, end - start, line.source)
+            self.findings.append(Diagnostic("GG155", message, span, "set the variable; as a wildcard, write `*`"))
+            return [("symbol", "?", start, start + 1), ("word", text[1:], start + 1, end)]
+        found = ((match, match.lastgroup or "") for match in _pattern(self.macro_char).finditer(value))
+        others = ("blank", "comment", "variable")
+        return [(group, match[group], start, end) for match, group in found if group not in others]
 
     def _set(self, tokens: list[Lexeme]) -> None:
         """Apply a parameter that changes how the next lines are read."""
@@ -302,9 +298,8 @@ class Tokenizer:
     def _define(self, start: Lexeme, cursor: Cursor) -> None:
         name = cursor.take()
         if name is None or name.kind is not LexemeKind.MACRO:
-            help = f"write `MACRO {self.macro_char}name`"
-            return self.report("MACRO has no name", (name or start).span, help)
-        parameters = []
+            return self.report("MACRO has no name", (name or start).span, f"write `MACRO {self.macro_char}name`")
+        parameters, body = list[str](), list[Lexeme]()
         if cursor.take_word("PARAMS", "PARAM"):
             cursor.take_symbol("(")
             while (token := cursor.peek()) is not None and token.kind is LexemeKind.MACRO:
@@ -314,19 +309,18 @@ class Tokenizer:
             cursor.take_symbol(")")
         if not cursor.take_word("BEGIN"):
             return self.report(f"`{name.text}` has no BEGIN", name.span, "write BEGIN before the macro's text")
-        body: list[Lexeme] = []
         while (token := cursor.take()) is not None:
             if token.upper == "END" and cursor.take_symbol(";"):
-                self.macros[name.text.upper()] = Macro(tuple(parameters), tuple(body))
+                self.macros[name.text.upper()] = Macro(parameters, body)
                 return None
             body.append(token)
         return self.report(f"`{name.text}` does not end", name.span, "write `END;` after the macro's text")
 
     def _call(self, token: Lexeme, cursor: Cursor) -> Iterator[Lexeme]:
-        macro = self.macros.get(token.text.upper())
-        called = cursor.at("(")
-        arguments = self._arguments(cursor) if called else []
+        macro, called = self.macros.get(token.text.upper()), cursor.at("(")
         if macro is None:
+            if called:
+                self._arguments(cursor)
             help = "begin comments with `--`" if token.first else "put a name that begins so in double quotes"
             rewrite = Rewrite(token.line.number, (token.line.text,), (f"-- {token.line.text.lstrip('# ')}",))
             is_comment, near = token.first and not called, suggestion(token.text.upper(), self.macros)
@@ -338,36 +332,32 @@ class Tokenizer:
         if not called:
             fix = None if macro.parameters else f"{token.text} ()"
             self.report(f"`{token.text}` is called without parentheses", token.span, f"write `{token.text} ()`", fix)
-        if arguments is None:
-            self.report(f"`{token.text} (` is not closed", token.span, "add `)`")
-            return
         try:
-            result = self._expand(token, macro, arguments, ())
+            yield from self._expand(token, cursor, ())
         except MacroError as error:
-            self.report(str(error), token.span, "see the page `replicat`")
-            return
-        yield from result
+            self.report(str(error), token.span, "add `)`" if "(" in str(error) else "see the page `replicat`")
 
     def _arguments(self, cursor: Cursor) -> list[list[Lexeme]] | None:
         """Take `(…)`, and return the tokens of each argument; None if it is not closed."""
-        cursor.take()
         arguments: list[list[Lexeme]] = [[]]
-        depth = 1
-        while (token := cursor.take()) is not None:
-            depth += token.is_symbol("(") - token.is_symbol(")")
-            if not depth:
+        cursor.take()
+        for token, depth in cursor.take_while(lambda *_: True):
+            if depth < 0:
                 return [] if arguments == [[]] else arguments
-            if depth == 1 and token.is_symbol(","):
+            if not depth and token.is_symbol(","):
                 arguments.append([])
             else:
                 arguments[-1].append(token._replace(first=False))
         return None
 
-    def _expand(
-        self, call: Lexeme, macro: Macro, arguments: list[list[Lexeme]], active: tuple[str, ...]
-    ) -> list[Lexeme]:
-        """Return the text of a macro for these arguments. `active`: the macros in whose texts the call is."""
-        name = call.text.upper()
+    def _expand(self, call: Lexeme, cursor: Cursor, active: tuple[str, ...]) -> list[Lexeme]:
+        """Take the arguments of a call, and return its text. `active`: the macros in whose texts the call is."""
+        name, macro = call.text.upper(), self.macros.get(call.text.upper())
+        arguments = self._arguments(cursor) if cursor.at("(") else []
+        if macro is None:
+            raise MacroError(f"`{call.text}` is not a macro")
+        if arguments is None:
+            raise MacroError(f"`{call.text} (` is not closed")
         if name in active:
             raise MacroError(f"`{call.text}` calls itself")
         if len(active) > _MAX_DEPTH:
@@ -375,10 +365,8 @@ class Tokenizer:
         if len(arguments) != len(macro.parameters):
             needed = len(macro.parameters)
             raise MacroError(f"`{call.text}` has {len(arguments)} values, and {needed} parameters")
-        values = {
-            parameter: self._expand_all(argument, (*active, ""))
-            for parameter, argument in zip(macro.parameters, arguments, strict=True)
-        }
+        expanded = [self._expand_all(argument, (*active, "")) for argument in arguments]
+        values = dict(zip(macro.parameters, expanded, strict=True))
         text: list[Lexeme] = []
         for token in macro.body:
             value = values.get(token.text.upper()) if token.kind is LexemeKind.MACRO else None
@@ -394,16 +382,7 @@ class Tokenizer:
     def _expand_all(self, tokens: Iterable[Lexeme], active: tuple[str, ...]) -> list[Lexeme]:
         cursor, result = Cursor(tokens), list[Lexeme]()
         while (token := cursor.take()) is not None:
-            if token.kind is not LexemeKind.MACRO:
-                result.append(token)
-                continue
-            macro = self.macros.get(token.text.upper())
-            if macro is None:
-                raise MacroError(f"`{token.text}` is not a macro")
-            arguments = self._arguments(cursor) if cursor.at("(") else []
-            if arguments is None:
-                raise MacroError(f"`{token.text} (` is not closed")
-            result += self._expand(token, macro, arguments, active)
+            result += self._expand(token, cursor, active) if token.kind is LexemeKind.MACRO else [token]
         return result
 
 

@@ -38,7 +38,7 @@ PYTHON_LINES = {
     "options": 1_568,
     "reading": 6_223,
     "render": 2_760,
-    "replicat": 3_386,
+    "replicat": 3_301,
     "rowfiles": 987,
     "rows": 12_453,
     "sinks": 6_069,
