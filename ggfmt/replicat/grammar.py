@@ -7,7 +7,6 @@ and say which operations have parentheses.
 from __future__ import annotations
 
 from ggfmt.dataclasses import replace
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.java.text import visible
 from ggfmt.replicat.statements import (
     Call,
@@ -21,7 +20,7 @@ from ggfmt.replicat.statements import (
     WrittenName,
 )
 from ggfmt.replicat.table import Section, TableEntry, entries
-from ggfmt.replicat.tokens import Cursor, Lexeme, LexemeKind
+from ggfmt.replicat.tokens import Cursor, Lexeme, LexemeKind, ParameterError
 
 _LEVELS = (("OR",), ("AND",), ("=", "<>", "<", "<=", ">", ">="), ("+", "-"), ("*", "/", "\\"))
 _MAX_DEPTH = 60  # parentheses
@@ -38,14 +37,6 @@ _WORDS = {
 _OF_TEXT = ("GETENV", "TOKEN")  # they have no columns: text in `"…"` is text, as on pages of the manual
 
 
-class ParameterError(Exception):
-    """A statement that cannot be read."""
-
-    def __init__(self, message: str, span: Span, help: str | None = None, code: str = "GG151") -> None:
-        super().__init__(message)
-        self.finding = Diagnostic(code, message, span, help)
-
-
 class ExpressionParser:
     _operators = 0  # of the expression so far
 
@@ -56,10 +47,10 @@ class ExpressionParser:
         """Take the name of a table. `start`: the word before it."""
         first, parts = cursor.peek(), [WrittenName("")]
         while (token := cursor.peek()) is not None and (token is first or token.glued):
-            if token.is_symbol(",", ";", "(", ")", "="):
+            if token.upper in (",", ";", "(", ")", "="):
                 break
             cursor.take()
-            if token.is_symbol("."):
+            if token.upper == ".":
                 parts.append(WrittenName(""))
             else:
                 quoted = parts[-1].quoted or token.kind is LexemeKind.QUOTED
@@ -90,14 +81,14 @@ class ExpressionParser:
         return text
 
     def open_group(self, start: Lexeme, cursor: Cursor) -> None:
-        if not cursor.take_symbol("("):
+        if not cursor.take_one("("):
             raise ParameterError(f"{start.text.upper()} has no `(`", start.span, "add it")
 
     def close_group(self, start: Lexeme, cursor: Cursor) -> None:
         token = cursor.take()
         if token is None:
             raise ParameterError(f"the `(` of {start.text.upper()} is not closed", start.span, "add `)`")
-        if not token.is_symbol(")"):
+        if token.upper != ")":
             raise _unexpected(token)
 
     def expression(self, cursor: Cursor, level: int = 0, depth: int = 0, words: tuple[str, ...] = ()) -> Expression:
@@ -106,16 +97,14 @@ class ExpressionParser:
         if not level and not depth:
             self._operators = 0
         left = self.expression(cursor, level + 1, depth, words)
-        while (token := cursor.peek()) is not None and (token.upper or token.text) in _LEVELS[level]:
-            if token.kind not in (LexemeKind.SYMBOL, LexemeKind.WORD):
-                break
+        while (token := cursor.peek()) is not None and token.upper in _LEVELS[level]:
             cursor.take()
             self._operators += 1
             if self._operators > _MAX_OPERATORS:
                 message = f"an expression has more than {_MAX_OPERATORS} operators"
                 raise ParameterError(message, token.span, "divide the expression")
             right = self.expression(cursor, level + 1, depth, words)
-            left = Operation(token.upper or token.text, left, right, token.span)
+            left = Operation(token.upper, left, right, token.span)
         return left
 
     def _operand(self, cursor: Cursor, depth: int, words: tuple[str, ...]) -> Expression:
@@ -125,22 +114,22 @@ class ExpressionParser:
         if depth > _MAX_DEPTH:
             raise ParameterError(f"more than {_MAX_DEPTH} parentheses are open", token.span, "divide the expression")
         cursor.take()
-        if token.is_symbol("("):
+        if token.upper == "(":
             inner = self.expression(cursor, 0, depth + 1)
             self.close_group(token, cursor)
             return replace(inner, enclosed=True) if isinstance(inner, Operation) else inner
-        if token.is_symbol("-", "+"):
+        if token.upper in ("-", "+"):
             value = self._operand(cursor, depth + 1, words)
             return value if token.text == "+" else Operation("-", None, value, token.span)
         if token.kind is LexemeKind.TEXT:
             return TextLiteral(token.text, token.span)
         if token.kind is LexemeKind.QUOTED:
             return ColumnReference(WrittenName(token.text, True), token.span)
-        if token.kind is not LexemeKind.WORD and not (token.is_symbol(".") and _is_number(cursor.peek())):
+        if token.kind is not LexemeKind.WORD and not (token.upper == "." and _is_number(cursor.peek())):
             raise _unexpected(token)
         if token.text.startswith("@"):
             return self._call(token, cursor, depth)
-        if _is_number(token) or token.is_symbol("."):
+        if _is_number(token) or token.upper == ".":
             return _number(token, cursor)
         if token.upper in words:
             return Word(token.upper, token.span)
@@ -149,7 +138,7 @@ class ExpressionParser:
     def _column_value(self, token: Lexeme, cursor: Cursor) -> ColumnReference:
         following = cursor.peek()
         if token.upper in ("BEFORE", "AFTER") and following is not None:
-            dot = following.is_symbol(".") and following.glued
+            dot = following.upper == "." and following.glued
             if dot or (following.kind in _NAMES and following.upper not in ("AND", "OR")):
                 if dot:
                     cursor.take()
@@ -175,7 +164,7 @@ class ExpressionParser:
             if name in _OF_TEXT and isinstance(argument, ColumnReference) and argument.name.quoted:
                 argument = TextLiteral(argument.name.text, argument.span)
             arguments.append(argument)
-            if not cursor.take_symbol(","):
+            if not cursor.take_one(","):
                 break
         self.close_group(token, cursor)
         return Call(name, tuple(arguments), token.span_to(cursor.last or token))
@@ -189,7 +178,7 @@ def _number(token: Lexeme, cursor: Cursor) -> NumberLiteral:
     """Take what is glued to a number: its point and its decimals."""
     text = token.text
     following = cursor.peek()
-    if not token.is_symbol(".") and following is not None and following.is_symbol(".") and following.glued:
+    if token.upper != "." and following is not None and following.upper == "." and following.glued:
         cursor.take()
         text, following = f"{text}.", cursor.peek()
     if text.endswith(".") and following is not None and following.glued and _is_number(following):
@@ -199,6 +188,6 @@ def _number(token: Lexeme, cursor: Cursor) -> NumberLiteral:
 
 
 def _unexpected(token: Lexeme) -> ParameterError:
-    if token.is_symbol("'", '"'):
+    if token.upper in ("'", '"'):
         return ParameterError("the text does not end in its line", token.span, "close the quotes")
     return ParameterError(f"`{visible(token.text)[:80]}` is not expected here", token.span)

@@ -21,7 +21,7 @@ from ggfmt.model.change import ChangeBatch, Image
 from ggfmt.model.table import TableDef, join_name, name_parts, split_name
 from ggfmt.replicat.account import EXCLUDED, FILTERED, IGNORED, INCOMPLETE, REACHED, TRUNCATES, UNNAMED
 from ggfmt.replicat.engine import CompiledMapping, compile_mapping
-from ggfmt.replicat.statements import Call, ColumnReference, Kinds, MapStatement, ObjectName, ReplicatFile, WrittenName
+from ggfmt.replicat.statements import Call, ColumnReference, Kinds, MapStatement, ObjectName, ReplicatFile, parts_of
 
 log = logging.getLogger("ggfmt")
 
@@ -37,18 +37,6 @@ def _refuse(statement: MapStatement, message: str, help: str, table: str | None 
 
 
 # Names
-
-
-def _is_wild(name: WrittenName) -> bool:
-    return "*" in name.text or "?" in name.text
-
-
-def _folded(name: ObjectName) -> tuple[str, ...]:
-    return tuple(part.text.casefold() for part in name.parts)
-
-
-def is_exact(name: ObjectName) -> bool:
-    return not any(map(_is_wild, name.parts))
 
 
 def matches(name: ObjectName, table: str) -> bool:
@@ -81,7 +69,7 @@ def _may_meet(names: Iterable[ObjectName]) -> bool:
     Names are grouped by the parts that are wild, so that groups are compared, and not names."""
     groups: dict[tuple[bool, ...], list[tuple[str, ...]]] = {}
     for name in names:
-        groups.setdefault(tuple(map(_is_wild, name.parts)), []).append(_folded(name))
+        groups.setdefault(tuple(part.is_wild for part in name.parts), []).append(name.folded)
     for one, other in combinations_with_replacement(groups, 2):
         if len(one) == len(other):
             exact = [not (a or b) for a, b in zip(one, other, strict=True)]
@@ -96,8 +84,7 @@ def _merges(statement: MapStatement) -> bool:
     """Return whether a MAP may give one name to two tables."""
     source, target = statement.source.parts[::-1], statement.target.parts[::-1]
     return any(
-        _is_wild(name) and (number >= len(target) or "*" not in target[number].text)
-        for number, name in enumerate(source)
+        name.is_wild and (number >= len(target) or "*" not in target[number].text) for number, name in enumerate(source)
     )
 
 
@@ -115,7 +102,7 @@ class TableMap:
     @property
     def tested(self) -> list[tuple[str, Span]]:
         """The columns that its conditions test."""
-        found = _parts(tuple(each.condition for each in self.statement.filters))
+        found = parts_of(self.statement.filters)
         return [(each.name.text, each.span) for each in found if isinstance(each, ColumnReference)]
 
 
@@ -166,7 +153,7 @@ class Replicat:
 
     @cached_property
     def needs_tokens(self) -> bool:
-        return any(isinstance(each, Call) and each.name in ("TOKEN", "GETENV") for each in _parts(self.file.maps))
+        return any(isinstance(each, Call) and each.name in ("TOKEN", "GETENV") for each in parts_of(self.file.maps))
 
     def needs_images(self, tables: Iterable[TableDef]) -> bool:
         if any(_reads_before_images(each) for each in _parts(self.file.maps)):
@@ -214,8 +201,8 @@ class Replicat:
         """The places of MAPs, by which parts of their sources are exact, and by those parts."""
         places: dict[tuple[bool, ...], dict[tuple[str, ...], list[int]]] = {}
         for place, statement in enumerate(self.file.maps):
-            exact = tuple(not _is_wild(part) for part in statement.source.parts)
-            parts = tuple(compress(_folded(statement.source), exact))
+            exact = tuple(not part.is_wild for part in statement.source.parts)
+            parts = tuple(compress(statement.source.folded, exact))
             places.setdefault(exact, {}).setdefault(parts, []).append(place)
         return places
 
@@ -237,10 +224,9 @@ class Replicat:
         return found
 
     def _check_twins(self, one: TableMap, other: TableMap, table: str) -> None:
-        by_name = is_exact(one.statement.source) != is_exact(other.statement.source)
-        differ = other.statement != replace(one.statement, source=other.statement.source, target=other.statement.target)
-        differ |= one.target != other.target
-        if (by_name and (differ or self.file.allows_duplicates)) or one.target != other.target:
+        by_name = one.statement.source.is_exact != other.statement.source.is_exact
+        unclear = self.file.allows_duplicates or not one.statement.does_as(other.statement)
+        if (by_name and unclear) or one.target != other.target:
             message = f"the MAP has the target `{other.target}`, as the MAP in line {one.statement.span.line} has"
             help = "which of them decides is not known: leave out one, or exclude the table from one"
             _refuse(other.statement, message, help, table)
@@ -281,15 +267,6 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value):
         return type(value).__name__, *(_plain(getattr(value, each.name)) for each in fields(value) if each.compare)
     return tuple(map(_plain, value)) if isinstance(value, tuple) else value
-
-
-def _parts(value: Any) -> Iterator[Any]:
-    """Yield statements or expressions, and all that they consist of."""
-    if is_dataclass(value):
-        yield value
-        value = tuple(getattr(value, each.name) for each in fields(value))
-    for part in value if isinstance(value, tuple) else ():
-        yield from _parts(part)
 
 
 # Definitions and operations

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ggfmt.dataclasses import replace
+from ggfmt.dataclasses import fields, replace
 from ggfmt.diagnostics.codes import Severity
-from ggfmt.diagnostics.diagnostic import Diagnostic, Rewrite, Span, did_you_mean, list_names
+from ggfmt.diagnostics.diagnostic import Diagnostic, Rewrite, Span, did_you_mean, list_names, suggestion
 from ggfmt.java.text import visible
-from ggfmt.replicat.grammar import ExpressionParser, ParameterError
+from ggfmt.replicat.grammar import ExpressionParser
 from ggfmt.replicat.statements import (
     ColumnMapping,
     ColumnMatches,
@@ -29,26 +29,26 @@ from ggfmt.replicat.statements import (
     WrittenName,
 )
 from ggfmt.replicat.table import OTHER_FILES, MessageEffect, Section, TableEntry, entries
-from ggfmt.replicat.tokens import MAX_BYTES, MAX_FINDINGS, Cursor, Lexeme, LexemeKind, Tokenizer, begins_parameter
+from ggfmt.replicat.tokens import (
+    MAX_BYTES,
+    MAX_FINDINGS,
+    Cursor,
+    Lexeme,
+    LexemeKind,
+    ParameterError,
+    Tokenizer,
+    begins_parameter,
+)
 
 _ENDED = ("MAP", "TABLE", "SEQUENCE", "FILE")  # statements that end with `;`
 _MAX_FILES = 100  # included ones
 _SEARCHED = "ggfmt looks for it below the parent of the file's directory, and beside the file"
 
 # What a parameter changes for the MAPs after it.
-_KINDS: dict[str, dict[str, bool]] = {
-    f"{word}{kind.upper()}": {kind: word == "GET"}
-    for word in ("GET", "IGNORE")
-    for kind in ("inserts", "updates", "deletes", "truncates")
-} | {
-    f"{no}{name}": {attribute: not no}
-    for no in ("", "NO")
-    for name, attribute in (
-        ("INSERTUPDATES", "insert_updates"),
-        ("INSERTDELETES", "insert_deletes"),
-        ("UPDATEDELETES", "update_deletes"),
-        ("UPDATEINSERTS", "update_inserts"),
-    )
+_KINDS = {
+    f"{prefix}{each.name.replace('_', '')}".upper(): {each.name: value}
+    for prefix, value in (("GET", True), ("IGNORE", False), ("", True), ("NO", False))
+    for each in fields(Kinds)
 }
 _KINDS["INSERTALLRECORDS"] = {"insert_all": True}
 _FIELDS = {"SOURCEDEFS": "source_definitions", "TARGETDEFS": "target_definitions"}
@@ -101,17 +101,13 @@ def properties_file(replicat: ReplicatFile) -> Path | Diagnostic:
     if written is None and replicat.group is None:
         message = "the file names no properties file, and has no group for a default"
         return Diagnostic("GG154", message, place, "add `TARGETDB LIBFILE libggjava.so SET property=FILE`")
-    names = [written] if written is not None else [f"dirprm/{name}.properties" for name in _cases(replicat.group or "")]
+    group = replicat.group or ""
+    names = [f"dirprm/{name}.properties" for name in (group, group.lower(), group.upper())]
+    names = names if written is None else [written]
     found = next(filter(None, (find_file(name, replicat.file) for name in names)), None)
-    if found is not None:
-        return found
     default = "" if written is not None else ", the default of the group,"
     message = f"the properties file `{visible(names[0])}`{default} does not exist"
-    return Diagnostic("GG154", message, place, _SEARCHED)
-
-
-def _cases(name: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((name, name.lower(), name.upper())))
+    return found or Diagnostic("GG154", message, place, _SEARCHED)
 
 
 class _ParameterParser(ExpressionParser):
@@ -119,6 +115,7 @@ class _ParameterParser(ExpressionParser):
         self.file = file
         self.findings: list[Diagnostic] = []
         self._tokenizer = Tokenizer(self.findings)
+        self.report = self._tokenizer.report
         self._reading: list[str] = []  # files that include each other
         self._files = 0
         self._unknown: list[Diagnostic] = []
@@ -128,9 +125,6 @@ class _ParameterParser(ExpressionParser):
         # The fields of the file: single values, and all values.
         self._values: dict[str, Any] = {}
         self._lists: defaultdict[str, list[Any]] = defaultdict(list)
-
-    def report(self, message: str, span: Span, help: str | None = None, code: str = "GG151", **more: Any) -> None:
-        self.findings.append(Diagnostic(code, message, span, help, **more))
 
     def read(self, content: bytes, file: str) -> None:
         self._reading.append(os.path.realpath(file))
@@ -162,7 +156,7 @@ class _ParameterParser(ExpressionParser):
         if known is None:
             self._report_unknown(token)
             return
-        last, closed = tokens[-1], tokens[-1].is_symbol(";")
+        last, closed = tokens[-1], tokens[-1].upper == ";"
         if ended and not closed:
             fix = f"{last.line.text[last.start : last.end]};"
             self.report(f"`{name}` does not end", last.span, "end it with `;`", fix=fix)
@@ -185,7 +179,7 @@ class _ParameterParser(ExpressionParser):
         for following, _ in cursor.take_while(goes_on):
             if following.kind is not LexemeKind.LINE_END:
                 yield following
-            if following.is_symbol(";"):
+            if following.upper == ";":
                 return
 
     def _report_unknown(self, token: Lexeme) -> None:
@@ -264,7 +258,7 @@ class _ParameterParser(ExpressionParser):
     def _value(self, token: Lexeme, cursor: Cursor) -> tuple[str, Span]:
         """Take the next text without blanks, such as a path, and return its place. `token`: what has it."""
         value: list[Lexeme] = []
-        while (part := cursor.peek()) is not None and (not value or part.glued) and not part.is_symbol(";"):
+        while (part := cursor.peek()) is not None and (not value or part.glued) and part.upper != ";":
             value.append(part)
             cursor.take()
         if not value:
@@ -273,7 +267,7 @@ class _ParameterParser(ExpressionParser):
 
     def _target_database(self, cursor: Cursor) -> None:
         while (part := cursor.take()) is not None:
-            if part.upper in ("PROPERTY", "PROPERTIES") and cursor.take_symbol("="):
+            if part.upper in ("PROPERTY", "PROPERTIES") and cursor.take_one("="):
                 if cursor.peek() is None or cursor.at(";"):
                     raise ParameterError(f"`{part.text}=` names no file", part.span, "name a file")
                 self._values["properties"] = self._value(part, cursor)[0]
@@ -297,7 +291,7 @@ class _ParameterParser(ExpressionParser):
         if word == "RESET":
             self._matches = ColumnMatches()
         elif word == "NAMES":
-            target, equals, source = self.column(cursor), cursor.take_symbol("="), self.column(cursor)
+            target, equals, source = self.column(cursor), cursor.take_one("="), self.column(cursor)
             if not equals:
                 raise ParameterError("COLMATCH NAMES has no `=`", token.span, "write `target = source`")
             self._matches = replace(known, names=(*known.names, (target.text, source.text)))
@@ -328,21 +322,20 @@ class _ParameterParser(ExpressionParser):
 
     def _map(self, start: Lexeme, cursor: Cursor) -> None:
         source = self._in_catalog(self.object_name(start, cursor), 2)
-        if not cursor.take_symbol(",") and cursor.at_word("TARGET"):
+        if not cursor.take_one(",") and cursor.at("TARGET"):
             help = "write `MAP source, TARGET target;`"
             self.report("no comma is before TARGET", cursor.span, help, level=Severity.WARNING)
-        if not cursor.take_word("TARGET"):
+        if not cursor.take_one("TARGET"):
             help = f"add `, TARGET {'.'.join(part.text for part in source.parts)}`"
             raise ParameterError("MAP has no TARGET", cursor.span, help)
         target = self.object_name(cursor.last or start, cursor)
         known = MapStatement(source, target, start.span_to(cursor.last or start), self._kinds, self._matches)
         while (token := cursor.take()) is not None:
-            if token.is_symbol(","):
+            if token.upper == ",":
                 continue
             option = entries(Section.OPTION).get(token.upper)
             if option is None:
-                near = did_you_mean(token.text, entries(Section.OPTION))
-                help = f"did you mean `{near}`?" if near else "write options after commas"
+                help = suggestion(token.text, entries(Section.OPTION)) or "write options after commas"
                 message = f"`{visible(token.text)[:80]}` is not an option of MAP"
                 raise ParameterError(message, token.span, help, "GG152")
             self._report_effect(token, option)
@@ -361,8 +354,8 @@ class _ParameterParser(ExpressionParser):
 
     def _skip(self, cursor: Cursor) -> None:
         """Skip what belongs to an option: a group in parentheses, or words up to a comma."""
-        for token, depth in cursor.take_while(lambda following, depth: depth != 0 or not following.is_symbol(",")):
-            if not depth and token.is_symbol(")"):
+        for token, depth in cursor.take_while(lambda following, depth: depth != 0 or following.upper != ","):
+            if not depth and token.upper == ")":
                 return
 
     def _column_map(self, token: Lexeme, cursor: Cursor, known: MapStatement) -> MapStatement:
@@ -370,47 +363,44 @@ class _ParameterParser(ExpressionParser):
         columns: list[ColumnMapping] = []
         defaults = False
         while not cursor.at(")") and cursor.peek() is not None:
-            if cursor.take_word("USEDEFAULTS"):
+            if cursor.take_one("USEDEFAULTS"):
                 defaults = True
             else:
                 target = self.column(cursor)
                 first = cursor.last or token
-                if not cursor.take_symbol("="):
-                    help = "write `target = expression`"
-                    raise ParameterError("COLMAP has no `=`", cursor.span, help)
+                if not cursor.take_one("="):
+                    raise ParameterError("COLMAP has no `=`", cursor.span, "write `target = expression`")
                 value = self.expression(cursor)
                 columns.append(ColumnMapping(target, value, first.span_to(cursor.last or first)))
-            if not cursor.take_symbol(","):
+            if not cursor.take_one(","):
                 break
         self.close_group(token, cursor)
         return replace(known, columns=(*(known.columns or ()), *columns), defaults=defaults)
 
     def _filter(self, token: Lexeme, cursor: Cursor) -> Filter:
         self.open_group(token, cursor)
-        tested, ignored = "", ""
-        while cursor.at_word("ON", "IGNORE", "RAISEERROR"):
+        given = {"ON": "", "IGNORE": ""}
+        while cursor.at("ON", "IGNORE", "RAISEERROR"):
             word = cursor.take() or token
             value = cursor.take()
             letter = _LETTERS.get(value.upper.rstrip("S") if value else "")
             if word.upper == "RAISEERROR":
                 self.report("ggfmt does not apply RAISEERROR, which changes messages", word.span, code="GG155")
             elif letter is None:
-                help = f"write {list_names(_LETTERS)}"
-                raise ParameterError(f"{word.upper} has no kind of operations", word.span, help)
-            elif word.upper == "ON":
-                tested += letter
+                problem = f"{word.upper} has no kind of operations"
+                raise ParameterError(problem, word.span, f"write {list_names(_LETTERS)}")
             else:
-                ignored += letter
-            cursor.take_symbol(",")
+                given[word.upper] += letter
+            cursor.take_one(",")
         condition = self.expression(cursor)
         self.close_group(token, cursor)
-        kinds = "".join(kind for kind in "IUD" if kind in (tested or "IUD") and kind not in ignored)
+        kinds = "".join(kind for kind in "IUD" if kind in (given["ON"] or "IUD") and kind not in given["IGNORE"])
         return Filter(condition, token.span, kinds, token.upper == "WHERE")
 
     def _columns(self, token: Lexeme, cursor: Cursor) -> tuple[WrittenName, ...]:
         self.open_group(token, cursor)
         names = [self.column(cursor)]
-        while cursor.take_symbol(","):
+        while cursor.take_one(","):
             names.append(self.column(cursor))
         self.close_group(token, cursor)
         return tuple(names)

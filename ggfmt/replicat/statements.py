@@ -7,9 +7,11 @@ perhaps in an included file.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cached_property
+from typing import Any
 
-from ggfmt.dataclasses import dataclass, field
+from ggfmt.dataclasses import dataclass, field, fields, is_dataclass, replace
 from ggfmt.diagnostics.diagnostic import Span
 
 
@@ -19,6 +21,10 @@ class WrittenName:
 
     text: str
     quoted: bool = False
+
+    @property
+    def is_wild(self) -> bool:
+        return "*" in self.text or "?" in self.text
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -34,6 +40,14 @@ class ObjectName:
 
     parts: tuple[WrittenName, ...]
     span: Span = field(compare=False)
+
+    @property
+    def is_exact(self) -> bool:
+        return not any(part.is_wild for part in self.parts)
+
+    @property
+    def folded(self) -> tuple[str, ...]:
+        return tuple(part.text.casefold() for part in self.parts)
 
 
 # Expressions of COLMAP, FILTER and WHERE, as they are written: what they mean is for those who evaluate them.
@@ -158,6 +172,10 @@ class MapStatement:
     defaults: bool = True
     filters: tuple[Filter, ...] = ()
 
+    def does_as(self, other: MapStatement) -> bool:
+        """Return whether another MAP does the same, perhaps with other tables."""
+        return other == replace(self, source=other.source, target=other.target)
+
 
 @dataclass(frozen=True)
 class GivenParameter:
@@ -189,3 +207,12 @@ class ReplicatFile:
     group_operations: int | None = None
     max_operations: int | None = None
     parameters: tuple[GivenParameter, ...] = ()
+
+
+def parts_of(value: Any) -> Iterator[Any]:
+    """Yield statements or expressions, and all that they consist of."""
+    if is_dataclass(value):
+        yield value
+        value = tuple(getattr(value, each.name) for each in fields(value))
+    for part in value if isinstance(value, tuple) else ():
+        yield from parts_of(part)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from functools import lru_cache
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ggfmt.dataclasses import replace
 from ggfmt.diagnostics.diagnostic import Diagnostic, Rewrite, Span, names_secret, suggestion
@@ -26,7 +26,7 @@ MAX_FINDINGS = 200  # in a file, which is read no further
 _MAX_SHOWN = 500  # characters of a line
 _MAX_DEPTH = 30  # macros that call macros, and parentheses in their arguments
 
-
+_PAGE = "see the page `replicat`"
 _CHARSET = lazy_regex(rb"\s*CHARSET[ \t]+([\w.:-]+)", re.IGNORECASE)
 _MARKS = {codecs.BOM_UTF8: "UTF-8", codecs.BOM_UTF16_LE: "UTF-16-LE", codecs.BOM_UTF16_BE: "UTF-16-BE"}
 _LINE_END = lazy_regex("\r\n|[\r\n]")
@@ -94,11 +94,8 @@ class Lexeme(NamedTuple):
 
     @property
     def upper(self) -> str:
-        """Return a word in upper case; empty for another token."""
-        return self.text.upper() if self.kind is LexemeKind.WORD else ""
-
-    def is_symbol(self, *symbols: str) -> bool:
-        return self.kind is LexemeKind.SYMBOL and self.text in symbols
+        """Return a symbol, or a word in upper case; empty for another token."""
+        return self.text.upper() if self.kind in (LexemeKind.WORD, LexemeKind.SYMBOL) else ""
 
     @property
     def span(self) -> Span:
@@ -132,20 +129,17 @@ class Cursor:
             self.last = self._ahead.pop()
         return token
 
-    def at(self, *symbols: str) -> bool:
+    def at(self, *texts: str) -> bool:
+        """Return whether the next token is one of these symbols, or of these words in upper case."""
         token = self.peek()
-        return token is not None and token.is_symbol(*symbols)
-
-    def at_word(self, *words: str) -> bool:
-        token = self.peek()
-        return token is not None and token.upper in words
+        return token is not None and token.upper in texts
 
     def take_while(self, goes_on: Callable[[Lexeme, int], bool]) -> Iterator[tuple[Lexeme, int]]:
         """Take tokens while a condition holds for the next one and the number of open parentheses. Yield each with the
         number after it."""
         depth = 0
         while (token := self.peek()) is not None and goes_on(token, depth):
-            depth += token.is_symbol("(") - token.is_symbol(")")
+            depth += (token.upper == "(") - (token.upper == ")")
             self.take()
             yield token, depth
 
@@ -153,11 +147,8 @@ class Cursor:
         while (token := self.peek()) is not None and not token.first:
             self.take()
 
-    def take_symbol(self, *symbols: str) -> bool:
-        return self.at(*symbols) and self.take() is not None
-
-    def take_word(self, *words: str) -> bool:
-        return self.at_word(*words) and self.take() is not None
+    def take_one(self, *texts: str) -> bool:
+        return self.at(*texts) and self.take() is not None
 
 
 class Macro(NamedTuple):
@@ -165,8 +156,12 @@ class Macro(NamedTuple):
     body: Sequence[Lexeme]
 
 
-class MacroError(Exception):
-    """A macro that cannot be applied: what is wrong, and what to do."""
+class ParameterError(Exception):
+    """A statement or a macro that cannot be read."""
+
+    def __init__(self, message: str, span: Span, help: str | None = None, code: str = "GG151") -> None:
+        super().__init__(message)
+        self.finding = Diagnostic(code, message, span, help)
 
 
 @lru_cache(maxsize=8)
@@ -201,8 +196,8 @@ class Tokenizer:
         lines = self._lines(decoded, file) if len(self.findings) == known else ()
         return Cursor(self._applied(Cursor(lines)))
 
-    def report(self, message: str, span: Span, help: str | None = None, fix: str | None = None) -> None:
-        self.findings.append(Diagnostic("GG151", message, span, help, fix))
+    def report(self, message: str, span: Span, help: str | None = None, code: str = "GG151", **more: Any) -> None:
+        self.findings.append(Diagnostic(code, message, span, help, **more))
 
     def _lines(self, decoded: ParameterText, file: str) -> Iterator[Lexeme]:
         continued, wrong_bytes = False, decoded.encoding != decoded.charset
@@ -215,7 +210,7 @@ class Tokenizer:
             unknown = next((token for token in tokens if wrong_bytes and not token.text.isascii()), None)
             if tokens and tokens[0].first:
                 if tokens[0].upper == "COMMENT":
-                    if len(tokens) > 1 and tokens[1].is_symbol("=", ",", ")"):
+                    if len(tokens) > 1 and tokens[1].upper in ("=", ",", ")"):
                         message = "a line that begins with COMMENT is a comment, not a column"
                         self.report(message, tokens[0].span, "put the column after the one before it")
                     continue
@@ -225,7 +220,7 @@ class Tokenizer:
                 self.report(f"the text has bytes that are not {decoded.charset}", unknown.span, help)
             if not tokens:
                 continue  # a comment between continued lines
-            continued = tokens[-1].is_symbol("&")
+            continued = tokens[-1].upper == "&"
             yield from tokens[:-1] if continued else tokens
 
     def _tokens_of(self, line: SourceLine, first: bool) -> Iterator[Lexeme]:
@@ -254,7 +249,7 @@ class Tokenizer:
         if value is None:
             message = f"`{text}` is set neither by SETENV nor in the environment"
             span = Span(line.file, line.number, start + 1, end - start, line.source)
-            self.findings.append(Diagnostic("GG155", message, span, "set the variable; as a wildcard, write `*`"))
+            self.report(message, span, "set the variable; as a wildcard, write `*`", "GG155")
             return [("symbol", "?", start, start + 1), ("word", text[1:], start + 1, end)]
         found = ((match, match.lastgroup or "") for match in _pattern(self.macro_char).finditer(value))
         others = ("blank", "comment", "variable")
@@ -266,8 +261,8 @@ class Tokenizer:
         if name == "MACROCHAR" and len(tokens) > 1:
             self.macro_char = tokens[1].text[:1]
         elif name == "SETENV":
-            parts = [token for token in tokens[1:] if not token.is_symbol("(", ")")]
-            if len(parts) > 2 and parts[1].is_symbol("="):
+            parts = [token for token in tokens[1:] if token.upper not in ("(", ")")]
+            if len(parts) > 2 and parts[1].upper == "=":
                 self.variables[parts[0].text] = "".join(token.text for token in parts[2:])
 
     # Macros
@@ -300,17 +295,17 @@ class Tokenizer:
         if name is None or name.kind is not LexemeKind.MACRO:
             return self.report("MACRO has no name", (name or start).span, f"write `MACRO {self.macro_char}name`")
         parameters, body = list[str](), list[Lexeme]()
-        if cursor.take_word("PARAMS", "PARAM"):
-            cursor.take_symbol("(")
+        if cursor.take_one("PARAMS", "PARAM"):
+            cursor.take_one("(")
             while (token := cursor.peek()) is not None and token.kind is LexemeKind.MACRO:
                 parameters.append(token.text.upper())
                 cursor.take()
-                cursor.take_symbol(",")
-            cursor.take_symbol(")")
-        if not cursor.take_word("BEGIN"):
+                cursor.take_one(",")
+            cursor.take_one(")")
+        if not cursor.take_one("BEGIN"):
             return self.report(f"`{name.text}` has no BEGIN", name.span, "write BEGIN before the macro's text")
         while (token := cursor.take()) is not None:
-            if token.upper == "END" and cursor.take_symbol(";"):
+            if token.upper == "END" and cursor.take_one(";"):
                 self.macros[name.text.upper()] = Macro(parameters, body)
                 return None
             body.append(token)
@@ -331,11 +326,13 @@ class Tokenizer:
             return
         if not called:
             fix = None if macro.parameters else f"{token.text} ()"
-            self.report(f"`{token.text}` is called without parentheses", token.span, f"write `{token.text} ()`", fix)
+            self.report(
+                f"`{token.text}` is called without parentheses", token.span, f"write `{token.text} ()`", fix=fix
+            )
         try:
             yield from self._expand(token, cursor, ())
-        except MacroError as error:
-            self.report(str(error), token.span, "add `)`" if "(" in str(error) else "see the page `replicat`")
+        except ParameterError as error:
+            self.findings.append(replace(error.finding, span=token.span))  # the call in the file, not in a macro
 
     def _arguments(self, cursor: Cursor) -> list[list[Lexeme]] | None:
         """Take `(…)`, and return the tokens of each argument; None if it is not closed."""
@@ -344,7 +341,7 @@ class Tokenizer:
         for token, depth in cursor.take_while(lambda *_: True):
             if depth < 0:
                 return [] if arguments == [[]] else arguments
-            if not depth and token.is_symbol(","):
+            if not depth and token.upper == ",":
                 arguments.append([])
             else:
                 arguments[-1].append(token._replace(first=False))
@@ -355,16 +352,15 @@ class Tokenizer:
         name, macro = call.text.upper(), self.macros.get(call.text.upper())
         arguments = self._arguments(cursor) if cursor.at("(") else []
         if macro is None:
-            raise MacroError(f"`{call.text}` is not a macro")
+            raise ParameterError(f"`{call.text}` is not a macro", call.span, _PAGE)
         if arguments is None:
-            raise MacroError(f"`{call.text} (` is not closed")
-        if name in active:
-            raise MacroError(f"`{call.text}` calls itself")
-        if len(active) > _MAX_DEPTH:
-            raise MacroError("macros call each other too deeply")
-        if len(arguments) != len(macro.parameters):
-            needed = len(macro.parameters)
-            raise MacroError(f"`{call.text}` has {len(arguments)} values, and {needed} parameters")
+            raise ParameterError(f"`{call.text} (` is not closed", call.span, "add `)`")
+        if name in active or len(active) > _MAX_DEPTH:
+            problem = f"`{call.text}` calls itself" if name in active else "macros call each other too deeply"
+            raise ParameterError(problem, call.span, _PAGE)
+        if len(arguments) != (needed := len(macro.parameters)):
+            problem = f"`{call.text}` has {len(arguments)} values, and {needed} parameters"
+            raise ParameterError(problem, call.span, _PAGE)
         expanded = [self._expand_all(argument, (*active, "")) for argument in arguments]
         values = dict(zip(macro.parameters, expanded, strict=True))
         text: list[Lexeme] = []
@@ -374,7 +370,7 @@ class Tokenizer:
         result = self._expand_all(text, (*active, name))
         self._count += len(result) + 10  # a call without a text is work, too
         if self._count > MAX_TOKENS:
-            raise MacroError(f"macros make more than {MAX_TOKENS:,} words of the file")
+            raise ParameterError(f"macros make more than {MAX_TOKENS:,} words of the file", call.span, _PAGE)
         if result:
             result[0] = result[0]._replace(first=call.first, glued=call.glued)
         return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice, zip_longest
@@ -19,7 +20,6 @@ from ggfmt.lazy import lazy_regex
 from ggfmt.model.table import TableDef, join_name
 from ggfmt.replicat.parse import find_definitions, parse_content, properties_file
 from ggfmt.replicat.statements import (
-    Call,
     ColumnReference,
     Expression,
     GivenParameter,
@@ -28,13 +28,13 @@ from ggfmt.replicat.statements import (
     Operation,
     ReplicatFile,
     WrittenName,
+    parts_of,
 )
 from ggfmt.replicat.tokens import decode
 
 _OF_REPLICAT = lazy_regex(r"^[ \t]*(?:REPLICAT[ \t]+[^\s=]|TARGETDB[ \t]|SPECIALRUN\b)", re.IGNORECASE | re.MULTILINE)
 _OF_OTHERS = lazy_regex(r"^[ \t]*(?:EXTRACT[ \t]+[^\s=]|SOURCEISTABLE\b|PORT[ \t]+\d)", re.IGNORECASE | re.MULTILINE)
 _COMMENT = lazy_regex(r"[ \t]*(?=--)")
-_NO_STATEMENT = lazy_regex(r"[ \t]*(?:--|$)")
 
 _MAX_GROUP = 8  # characters
 _MAX_WIDE = 50  # MAPs with wildcards that others are compared with
@@ -76,19 +76,20 @@ def _place(finding: Diagnostic, file: str) -> tuple[str, int, int]:
     return "" if span.file == file else span.file or "", span.line or 0, span.column or 0
 
 
-def _comments(text: str, replicat: ReplicatFile, file: str) -> Iterator[Comment]:
-    """Yield the comments that have a line of their own, each with the lines of the statement below."""
+def _comments(text: str, replicat: ReplicatFile, file: str) -> list[Comment]:
+    """Return the comments that have a line of their own, each with the lines of the statement below."""
     lines = re.split(r"\r\n|[\r\n]", text)
     spans = [known.span for known in replicat.maps] + [known.span for known in replicat.parameters]
     starts = sorted({span.line or 0 for span in spans if span.file == file})
-    for number, line in enumerate(lines, 1):
-        mark = _COMMENT.match(line)
-        if mark is None:
-            continue
-        first = next((at for at in range(number + 1, len(lines) + 1) if not _NO_STATEMENT.match(lines[at - 1])), None)
-        last = first and next((start for start in starts if start > first), len(lines) + 1)
-        below = range(first, last) if first and last else range(0)
-        yield Comment(number, mark.end() + 1, line[mark.end() :], below)
+    found, first = list[Comment](), 0  # the line of the statement below
+    for number, line in reversed([*enumerate(lines, 1)]):
+        if mark := _COMMENT.match(line):
+            at = bisect_right(starts, first)
+            end = starts[at] if at < len(starts) else len(lines) + 1
+            found.append(Comment(number, mark.end() + 1, line[mark.end() :], range(first, end if first else 0)))
+        elif line.strip(" \t"):
+            first = number
+    return found[::-1]
 
 
 def _findings(replicat: ReplicatFile, broken: bool) -> Iterator[Diagnostic]:
@@ -167,12 +168,14 @@ def _hidden(replicat: ReplicatFile) -> Iterator[Diagnostic]:
         return
     earlier: dict[tuple[tuple[str, ...], ...], MapStatement] = {}
     for statement in replicat.maps:
-        first = earlier.setdefault((_folded(statement.source), _made(statement.target, statement.source)), statement)
+        first = earlier.setdefault(
+            (tuple(map(_fold, statement.source.parts)), _made(statement.target, statement.source)), statement
+        )
         if first is statement:
             continue
         message = f"the MAP in line {first.span.line} has this source and target, too: GoldenGate uses the first alone"
         help = "remove one of them, or add ALLOWDUPTARGETMAP, so that both send messages"
-        level = None if _effect(first) == _effect(statement) else _ERROR
+        level = None if first.does_as(statement) else _ERROR
         yield Diagnostic("GG153", message, statement.span, help, level=level)
 
 
@@ -182,14 +185,19 @@ def _overlapping(maps: Sequence[MapStatement]) -> Iterator[Diagnostic]:
     for statement in maps:
         source, target = statement.source, _made(statement.target, statement.source)
         for first in wide:
-            same = _effect(first) == _effect(statement)
-            if not same and _is_within(source, first.source) and _made(first.target, source) == target:
+            same = first.does_as(statement)
+            if (
+                not same
+                and source.parts != first.source.parts
+                and _covers(first.source, source)
+                and _made(first.target, source) == target
+            ):
                 message = (
                     f"the MAP in line {first.span.line} has these tables, too, and no manual says which one decides"
                 )
                 yield Diagnostic("GG153", message, statement.span, "put the closer MAP first", level=_NOTE)
                 break
-        if len(wide) < _MAX_WIDE and any("*" in part.text or "?" in part.text for part in source.parts):
+        if len(wide) < _MAX_WIDE and not source.is_exact:
             wide.append(statement)
 
 
@@ -199,17 +207,13 @@ def _made(target: ObjectName, source: ObjectName) -> tuple[str, ...]:
     return tuple(_fold(part).replace("*", _fold(of_source)) for part, of_source in pairs)
 
 
-def _is_within(source: ObjectName, pattern: ObjectName) -> bool:
-    return source.parts != pattern.parts and _covers_all(pattern, source)
-
-
-def _covers_all(pattern: ObjectName, name: ObjectName) -> bool:
-    pairs = zip_longest(pattern.parts[::-1], name.parts[::-1])
-    return all(_covers(part, of_name) for part, of_name in pairs)
-
-
-def _effect(statement: MapStatement) -> tuple[object, ...]:
-    return statement.kinds, statement.columns, statement.filters, statement.key
+def _covers(pattern: ObjectName, name: ObjectName) -> bool:
+    """Return whether a name has all tables of another one; each may lack a container."""
+    pairs = zip_longest(pattern.parts[::-1], name.parts[::-1], fillvalue=WrittenName("*"))
+    return all(
+        own.pattern.fullmatch(_fold(part)) is not None and not ("?" in own.text and "*" in part.text)
+        for own, part in pairs
+    )
 
 
 def _names(statement: MapStatement) -> Iterator[Diagnostic]:
@@ -247,26 +251,14 @@ def _rewrite(target: ObjectName, part: WrittenName) -> Rewrite | None:
 
 def _excluded(statement: MapStatement, excludes: Iterable[ObjectName]) -> Iterator[Diagnostic]:
     for exclude in excludes:
-        if _covers_all(exclude, statement.source):
+        if _covers(exclude, statement.source):
             message = f"the exclusion in line {exclude.span.line} leaves nothing of the MAP"
             yield Diagnostic("GG153", message, statement.span, "remove one of them")
             return
 
 
-def _covers(pattern: WrittenName | None, part: WrittenName | None) -> bool:
-    """Return whether every name of a part fits the pattern of an exclusion, which may lack a container."""
-    if pattern is None or part is None:
-        return pattern is None or pattern.text == "*"
-    fits = "".join(".*" if it == "*" else "[^*]" if it == "?" else re.escape(it) for it in _fold(pattern))
-    return re.fullmatch(fits, _fold(part), re.DOTALL) is not None
-
-
 def _fold(name: WrittenName) -> str:
     return name.text if name.quoted else name.text.upper()
-
-
-def _folded(name: ObjectName) -> tuple[str, ...]:
-    return tuple(map(_fold, name.parts))
 
 
 def _columns(statement: MapStatement) -> Iterator[Diagnostic]:
@@ -284,21 +276,8 @@ def _columns(statement: MapStatement) -> Iterator[Diagnostic]:
             yield Diagnostic("GG155", message, place.span, "put parentheses around one of them")
 
 
-def _inner(expression: Expression) -> Iterator[Expression]:
-    """Yield an expression and all in it."""
-    yield expression
-    parts: Sequence[Expression | None] = ()
-    if isinstance(expression, Operation):
-        parts = (expression.left, expression.right)
-    elif isinstance(expression, Call):
-        parts = expression.arguments
-    for part in parts:
-        if part is not None:
-            yield from _inner(part)
-
-
 def _ambiguous(expression: Expression) -> Iterator[Operation]:
-    for outer in _inner(expression):
+    for outer in parts_of(expression):
         if not isinstance(outer, Operation):
             continue
         for part in (outer.left, outer.right):
@@ -319,9 +298,8 @@ def _unknown_columns(replicat: ReplicatFile) -> Iterator[Diagnostic]:
 
     reported = set()
     for statement, source, target in _mapped(replicat, sources, targets):
-        values = [part for column in statement.columns or () for part in _inner(column.value)]
-        values += [part for known in statement.filters for part in _inner(known.condition)]
-        read = [(value.name, value.span) for value in values if isinstance(value, ColumnReference)]
+        parts = parts_of((statement.columns, statement.filters))
+        read = [(value.name, value.span) for value in parts if isinstance(value, ColumnReference)]
         written = [(column.target, column.span) for column in statement.columns or ()]
         written += [(name, statement.span) for name in statement.key]
         for table, used in ((source, read), (target, written)):
@@ -338,7 +316,7 @@ def _mapped(
     replicat: ReplicatFile, sources: Mapping[str, TableDef], targets: Mapping[str, TableDef]
 ) -> Iterator[tuple[MapStatement, TableDef | None, TableDef | None]]:
     """Yield the MAPs with the definitions of their tables, for wildcards with those of each table that they take."""
-    from ggfmt.replicat.mapping import Replicat, is_exact, matches, target_name
+    from ggfmt.replicat.mapping import Replicat, matches, target_name
 
     run, alike = Replicat(replicat, targets), dict[str, list[str]]()
     for name in sources:
@@ -349,7 +327,7 @@ def _mapped(
         with suppress(ConfigurationError):
             for each in found or [name]:
                 yield statement, sources.get(each), run.target_of(target_name(statement, each))
-    wild = sum(not is_exact(statement.source) for statement in replicat.maps)
+    wild = sum(not statement.source.is_exact for statement in replicat.maps)
     for name in islice(sources, _MAX_MATCHES // (wild + len(replicat.excludes)) if wild else 0):
         with suppress(ConfigurationError):
             for own in run.maps_of(name):

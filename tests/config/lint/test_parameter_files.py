@@ -314,6 +314,14 @@ def test_the_work_for_columns_is_bounded(home: Path, monkeypatch: pytest.MonkeyP
     assert work(800) < 5 * work(200)
 
 
+def test_the_work_for_comments_is_bounded() -> None:
+    def work(count: int) -> int:
+        text = HEAD + "-- none\n" * count + "MAP A.B, TARGET A.B;\n-- none\n" * count
+        return count_calls(lambda: lint(text.encode(), "r.prm", Rules(select=("GG122",))))
+
+    assert work(1200) < 5 * work(300)
+
+
 def test_definitions_are_looked_for_where_a_run_looks(home: Path) -> None:
     text = f'{HEAD}SETENV (DEFS = "dirdef")\nSOURCEDEFS ?DEFS/tables.sql\nTARGETDEFS x\\own.sql\nMAP A.B, TARGET A.B;\n'
     assert [item.message for item in problems(text)] == ["the file of TARGETDEFS `x\\own.sql` does not exist"]
