@@ -177,13 +177,11 @@ def _is_number(token: Lexeme | None) -> bool:
 def _number(token: Lexeme, cursor: Cursor) -> NumberLiteral:
     """Take what is glued to a number: its point and its decimals."""
     text = token.text
-    following = cursor.peek()
-    if token.upper != "." and following is not None and following.upper == "." and following.glued:
+    while (part := cursor.peek()) is not None and part.glued:
+        if not (_is_number(part) if text.endswith(".") else part.upper == "." and "." not in text):
+            break
         cursor.take()
-        text, following = f"{text}.", cursor.peek()
-    if text.endswith(".") and following is not None and following.glued and _is_number(following):
-        cursor.take()
-        text += following.text
+        text += part.text
     return NumberLiteral(text, token.span_to(cursor.last or token))
 
 

@@ -212,7 +212,7 @@ class _ParameterParser(ExpressionParser):
             self.report(message, token.span, "remove it, or move it", code="GG152")
         elif effect is MessageEffect.REFUSED:
             self.report(f"ggfmt does not apply `{shown}`, which changes messages", token.span, code="GG155")
-        elif effect is MessageEffect.ASSUMED and name not in (known.default, *_as_usual(known)):
+        elif effect is MessageEffect.ASSUMED and name != (known.default or f"NO{known.names[0]}"):
             message = f"ggfmt assumes that `{shown}` changes no message"
             self.report(message, token.span, level=Severity.NOTE, code="GG155")
 
@@ -410,8 +410,3 @@ def _content(path: str | Path) -> bytes:
     """Return the content of a file, or the start of one that is too large."""
     with open(path, "rb") as stream:
         return stream.read(MAX_BYTES + 1)
-
-
-def _as_usual(known: TableEntry) -> tuple[str, ...]:
-    """Return the names that say what holds without them."""
-    return tuple(name for name in known.names if name == f"NO{known.names[0]}" and not known.default)

@@ -239,14 +239,12 @@ def _names(statement: MapStatement) -> Iterator[Diagnostic]:
 
 def _rewrite(target: ObjectName, part: WrittenName) -> Rewrite | None:
     """Return a line in which a part of a target is `*`; None if the target is not as written."""
-    span = target.span
-    if span.source is None or span.line is None or span.column is None:
+    span, old = target.span, ".".join(known.text for known in target.parts)
+    line, start = span.source or "", (span.column or 1) - 1
+    if span.line is None or line[start : start + span.length] != old:
         return None
-    start, end = span.column - 1, span.column - 1 + span.length
     new = ".".join("*" if known is part else known.text for known in target.parts)
-    if span.source[start:end] != ".".join(known.text for known in target.parts):
-        return None
-    return Rewrite(span.line, (span.source,), (f"{span.source[:start]}{new}{span.source[end:]}",))
+    return Rewrite(span.line, (line,), (f"{line[:start]}{new}{line[start + span.length :]}",))
 
 
 def _excluded(statement: MapStatement, excludes: Iterable[ObjectName]) -> Iterator[Diagnostic]:
