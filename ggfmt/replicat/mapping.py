@@ -156,7 +156,7 @@ class Replicat:
         return any(isinstance(each, Call) and each.name in ("TOKEN", "GETENV") for each in parts_of(self.file.maps))
 
     def needs_images(self, tables: Iterable[TableDef]) -> bool:
-        if any(_reads_before_images(each) for each in _parts(self.file.maps)):
+        if any(_reads_before_images(each) for each in parts_of(self.file.maps)):
             return True
         if not self.targets and not any(each.columns or each.key for each in self.file.maps):
             return False

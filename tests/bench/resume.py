@@ -81,7 +81,10 @@ def main() -> None:
             whole, out = work / "whole", work / "out"
             wholes.append(measure(command(whole), environment))
             shutil.rmtree(whole)
-            left = killed_after(wholes[-1].whole * asked.at / 100, command(out), out)
+            seconds = wholes[-1].whole * asked.at / 100
+            while not (left := killed_after(seconds, command(out), out)):  # after its commit
+                shutil.rmtree(out)
+                seconds *= 0.95
             rests.append(measure(command(out), environment))
             shutil.rmtree(out)
             print(f"killed with {left} results", flush=True)
