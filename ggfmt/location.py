@@ -50,6 +50,7 @@ _AZURE_KEY = lazy_regex(r":[^/@]*@")
 _PROBE_SECONDS = 4.0
 _CONTACT_SECONDS, _CONTACT_ATTEMPTS = 2.0, 2
 _CONNECT_SECONDS, _REQUEST_SECONDS = 3.0, 10.0
+REQUESTS_AT_ONCE = 128  # of one process to a store; a copy of a large object takes half a second, whoever asks for it
 _REQUEST_ATTEMPTS = 10  # with pauses that double, from `_PAUSE_SECONDS` to 13 seconds
 _PAUSE_SECONDS = 0.025
 _GCS_SECONDS = "120"  # of attempts, with growing pauses too
@@ -412,13 +413,18 @@ def _s3(root: str) -> tuple[pafs.FileSystem, str]:
             raise _silent(root, options.get("endpoint_override", "Amazon S3"), reason) from None
     if int(pa.__version__.partition(".")[0]) >= 21:
         options["allow_delayed_open"] = True  # one request for a small file, and not three
-    fs = pafs.S3FileSystem(
-        **options,
-        connect_timeout=_CONNECT_SECONDS,
-        request_timeout=_REQUEST_SECONDS,
-        # The strategy "standard" would end all retries after the first hundred of a process.
-        retry_strategy=pafs.AwsDefaultS3RetryStrategy(max_attempts=_REQUEST_ATTEMPTS),
-    )
+    threads = pa.io_thread_count()
+    pa.set_io_thread_count(max(threads, REQUESTS_AT_ONCE))  # a client has so many connections, for as long as it lives
+    try:
+        fs = pafs.S3FileSystem(
+            **options,
+            connect_timeout=_CONNECT_SECONDS,
+            request_timeout=_REQUEST_SECONDS,
+            # The strategy "standard" would end all retries after the first hundred of a process.
+            retry_strategy=pafs.AwsDefaultS3RetryStrategy(max_attempts=_REQUEST_ATTEMPTS),
+        )
+    finally:
+        pa.set_io_thread_count(threads)
     return fs, bucket
 
 

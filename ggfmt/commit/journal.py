@@ -17,6 +17,7 @@ from ggfmt.commit.names import METADATA_DIRECTORY, SUCCESS_FILE
 from ggfmt.commit.store import Store, parent
 from ggfmt.commit.versions import Switch, switch
 from ggfmt.diagnostics.diagnostic import Abend
+from ggfmt.location import REQUESTS_AT_ONCE
 
 VERSION = 3
 READABLE_VERSIONS = (2, VERSION)  # of journals; one of version 2 has no switches
@@ -25,7 +26,6 @@ POINTER = f"{METADATA_DIRECTORY}/pointer.json"
 COMMITS = f"{METADATA_DIRECTORY}/commits"
 ROUND = f"{METADATA_DIRECTORY}/round.json"  # of a run that commits several tables of a lakehouse
 STAGING = f"{METADATA_DIRECTORY}/staging"
-REQUESTS_AT_ONCE = 16  # to a store on the network
 
 T = TypeVar("T")
 

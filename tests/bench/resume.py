@@ -37,11 +37,14 @@ def many_tables(data: Path, tables: int) -> None:
 
 
 def results(out: Path) -> int:
-    return sum(1 for _ in (out / "_ggfmt" / "staging").glob("*/results/*")) if out.exists() else 0
+    """Count the results of a run that is not committed."""
+    staged = out / "_ggfmt"
+    return 0 if (staged / "journal.json").exists() else sum(1 for _ in staged.glob("staging/*/results/*"))
 
 
 def killed_after(seconds: float, command: list[str], out: Path) -> int:
-    """Start a run, and kill all its processes after some seconds; return how many results it has then."""
+    """Start a run, and kill all its processes after some seconds. Return how many results it has: none after its
+    commit."""
     run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     time.sleep(seconds)
     for process in [run.pid, *descendants(run.pid)]:

@@ -14,7 +14,7 @@ from typing import Any
 from ggfmt.commit import records as run_records
 from ggfmt.commit.commit import LINK_HELP, LINK_MESSAGE
 from ggfmt.commit.directory import output_files
-from ggfmt.commit.journal import COMMITS, JOURNAL, POINTER, REQUESTS_AT_ONCE, ROUND, STAGING
+from ggfmt.commit.journal import COMMITS, JOURNAL, POINTER, ROUND, STAGING
 from ggfmt.commit.locking import LEASES, LOCK
 from ggfmt.commit.names import METADATA_DIRECTORY, SUCCESS_FILE
 from ggfmt.commit.store import Store
@@ -23,6 +23,7 @@ from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError, Span
 
 _RERUN_HELP = "restore the file from a copy, or run again with `--mode overwrite`"
+_READS_AT_ONCE = 16
 _NEXT_RUN = "wait for the active run; if no run is active, the next run to this directory finishes or removes it"
 
 
@@ -128,7 +129,7 @@ def _compare(
     for name in sorted(listed.keys() - there):
         yield _as_listed(store, name, "a file in the manifest is missing")
     waiting = sorted(listed.keys() & there)
-    at_once = (os.cpu_count() or 1) if store.local else REQUESTS_AT_ONCE
+    at_once = (os.cpu_count() or 1) if store.local else _READS_AT_ONCE
     with ThreadPoolExecutor(at_once) as pool:
         for size, finding in pool.map(lambda name: _read_back(store, name, listed[name]), waiting):
             found.size += size
