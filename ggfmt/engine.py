@@ -408,5 +408,6 @@ def open_outputs(run: Run, sink: Sink[J, O, R], held: ExitStack, dry: bool = Fal
                 run.moment = datetime.fromisoformat(run.taken_up.moment)
                 for participant in participants:
                     participant.run, participant.keeps = run.id, participant is not run.checkpoint
+                    participant.process = run.taken_up.processes
                 sink.go_on()
         sink.open(run)

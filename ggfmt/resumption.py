@@ -29,11 +29,12 @@ def take_up(request: Any, outputs: Sequence[Participant], committed: datetime | 
     """
     first, found = outputs[0], None
     for run, left in interrupted_runs(first.store):
-        same = left.request == _digest(request) and left.ggfmt == VERSION
-        later = committed is None or committed < datetime.fromisoformat(left.moment)
-        if request.resume is not False and not (same and later):
+        # Names have the moment, and keep the order of commits. A moment that was given may be that of several runs.
+        passed = committed is not None and committed >= datetime.fromisoformat(left.moment)
+        useless = request.resume is False or found is not None or (passed and request.current_timestamp is None)
+        if not useless and (left.request != _digest(request) or left.ggfmt != VERSION):
             log.info("run %s was interrupted, with another request; `--fresh` removes its files", run)
-        elif request.resume is False or found is not None:
+        elif useless:
             for output in outputs:
                 output.store.delete_tree(staging_of(run))
         else:

@@ -96,6 +96,7 @@ class Participant:
     """A directory that takes part in commits. One run at a time locks it. ggfmt keeps its own files in `_ggfmt`.
 
     keeps        the staging directory of the run stays if the run fails
+    process      how many processes have worked on the run before: one may have been frozen, and go on
     interrupted  whether other runs have left staging directories that stay
     """
 
@@ -107,6 +108,7 @@ class Participant:
         self.store = Store(root)
         self.run = ""
         self.keeps = self.interrupted = False
+        self.process = 0
         self._hold: DirectoryLock | None = None
         self._staged = 0
 
@@ -114,7 +116,7 @@ class Participant:
         """Write documents (final name, content) to staging. Return the moves that give them their names."""
         staged = []
         for target, content in documents:
-            source = f"{staging_of(self.run)}/documents/{self._staged:07d}"
+            source = f"{staging_of(self.run)}/documents{self.process or ''}/{self._staged:07d}"
             move = StagedMove(source, target, len(content), sha256(content).hexdigest(), replaces=True)
             staged.append((move, content))
             self._staged += 1

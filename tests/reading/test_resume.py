@@ -18,11 +18,14 @@ import pytest
 from mortal import Mortal
 from runs import JSON_LINES, PIPES, metadata, operation, run_ggfmt, snapshot
 
+import ggfmt
 from ggfmt.commit.interrupted import KEPT_DAYS
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.location import Location
 from ggfmt.model.table import Column, TableDef
 from ggfmt.reading import resume
+from ggfmt.reading.listing import CommitLimits
+from ggfmt.reading.processes import InProcesses
 from ggfmt.reading.resume import digest_of
 from ggfmt.reading.runner import InProcess
 
@@ -239,3 +242,73 @@ def test_digests_are_those_of_values() -> None:
     for unknown in (object(), BytesIO(), lambda: 1, made(p=object())):
         with pytest.raises(TypeError):
             digest_of(unknown)
+
+
+def test_a_checkpoint_has_each_file_once(tmp_path: Path) -> None:
+    files = [records(5, first=5 * number) for number in range(4)]
+    place = Place(tmp_path, files, checkpoint=str(tmp_path / "seen"), limits=CommitLimits(2), split_size=1000)
+    place.run("whole", checkpoint=None, limits=CommitLimits())
+    deaths = 0
+    while place.interrupted("out", 1):
+        deaths += 1
+    assert deaths > 1
+    assert place.run("out").totals.read == 0
+    lines = {
+        out: sorted(line for file in (tmp_path / out).glob("j/*/*") for line in file.read_text().splitlines())
+        for out in ("whole", "out")
+    }
+    assert lines["out"] == lines["whole"]
+
+
+def test_every_output_directory_goes_on(tmp_path: Path) -> None:
+    roots = [f"gg.handler.{name}.rootFilePath={tmp_path / name}" for name in ("d", "j")]
+    settings = (*PIPES, *JSON_LINES, *roots)
+    place = Place(tmp_path, KINDS["definitions in the data"][0])
+
+    def run(runner: InProcess) -> None:
+        given: dict[str, Any] = {"split_size": SIZE, "resume": True, "current_timestamp": MOMENT}
+        run_ggfmt(place.inputs, None, *settings, start=lambda: nullcontext(runner), **given)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(Mortal(5))
+    assert all(list((tmp_path / name / "_ggfmt" / "staging").glob("*/resume.json")) for name in ("d", "j"))
+    rest = Mortal()
+    run(rest)
+    assert rest.ran["run_split"] < 8
+    place.run("whole")
+    for name in ("d", "j"):
+        whole, own = tmp_path / "whole" / name, tmp_path / name / name
+        assert snapshot(own) == snapshot(whole)
+        assert not (tmp_path / name / "_ggfmt" / "staging").exists()
+
+
+def test_a_replicat_and_masks_are_part_of_the_work(tmp_path: Path) -> None:
+    place = Place(tmp_path, KINDS["definitions in the data"][0])
+    given: dict[str, Any] = {"mode": "overwrite", "master": "none[1]", "split_size": SIZE, "resume": True}
+    given |= {"mask": "GG.T0.NAME=hash", "mask_key": tmp_path / "key", "config": tmp_path / "r.properties"}
+    given["config"].write_text("\n".join(["gg.handlerlist=j", *JSON_LINES]))
+    (tmp_path / "key").write_text("secret of the masks")
+    parameters = tmp_path / "r.prm"
+    parameters.write_text("REPLICAT r\nMAP GG.*, TARGET SHOP.*, COLMAP (USEDEFAULTS, MORE = @STRCAT (ID, 'x'));\n")
+    given["replicat"] = parameters
+    before = Mortal.run
+
+    def dies(self: InProcess, task: Any, items: Any, *rest: Any) -> Any:
+        return before(Mortal(6), task, items, *rest)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(InProcesses, "run", dies)
+        with pytest.raises(KeyboardInterrupt):
+            ggfmt.convert(place.inputs, output=tmp_path / "out", **given)
+    kept = [path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert len(kept) > 6
+    assert not any(b"secret of" in content for content in kept)
+    ggfmt.convert(place.inputs, output=tmp_path / "out", **given)
+    ggfmt.convert(place.inputs, output=tmp_path / "whole", **given)
+    texts = [
+        sorted(
+            re.sub('"current_ts":"[^"]*"', "", line) for file in (tmp_path / out).glob("j/*/*") for line in file.open()
+        )
+        for out in ("out", "whole")
+    ]
+    assert texts[0] == texts[1] != []
