@@ -290,6 +290,16 @@ class Location:
     def exists(self) -> bool:
         return bool(self.info().type != pafs.FileType.NotFound)
 
+    def is_there(self) -> bool:
+        """As `exists`, of a file that may be missing: for a key that is missing, a store looks for a directory, too."""
+        if self.is_local:
+            return self.exists()
+        try:
+            self.open_file().close()
+        except FileNotFoundError:
+            return False
+        return True
+
     def open_stream(self) -> pa.NativeFile:
         fs, inner = self.file_system()
         return fs.open_input_stream(inner, compression=None)

@@ -275,13 +275,14 @@ class ReadAhead(io.RawIOBase):
     """An object of a store, of which the next blocks up to `end` are fetched while the present one is read: a store
     takes as long to answer as to send some megabytes.
 
-    The first block comes alone, as many objects are opened for their head. The others are larger each, up to
-    `BLOCK_BYTES`. Raises: OSError as the store gives.
+    Without an `end`, the first block comes alone, as many objects are opened for their head. The others are larger
+    each, up to `BLOCK_BYTES`. Raises: OSError as the store gives.
     """
 
     def __init__(self, stored: pa.NativeFile, end: int | None = None) -> None:
         self._stored, self._size = stored, stored.size()
         self._end = self._size if end is None else min(end, self._size)
+        self._is_bound = end is not None
         self._place = self._start = self._asked = 0  # of the reader, of the present block, of the block to ask for next
         self._data = b""
         self._step = BUFFER_BYTES
@@ -319,6 +320,7 @@ class ReadAhead(io.RawIOBase):
         if not self._ahead:
             self._asked, self._step = self._place, self._step if follows else BUFFER_BYTES
             self._ask(self._size)
+            follows |= self._is_bound
         _, block = self._ahead.popleft()
         while follows and self._asked < self._end and len(self._ahead) < BLOCKS_AHEAD:
             self._ask(self._end)

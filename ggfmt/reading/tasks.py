@@ -95,7 +95,7 @@ def in_task(job: ReadJob, staging: Collection[Location], outcome: O, work: Calla
     """Run one task, unless another task has left a stop file in the staging directories of the run: return `outcome`
     then, as that of a task that was stopped."""
     started = time.perf_counter()
-    if any(root.child(STOP_FILE).exists() for root in staging):
+    if any(root.child(STOP_FILE).is_there() for root in staging):
         outcome.stopped = True
         return outcome
     collecting = gc.isenabled()
