@@ -4,7 +4,6 @@ URIs, and catalogs of lakehouses know S3. All that other stores can do, too, is 
 from __future__ import annotations
 
 import gzip
-import json
 import logging
 import pickle
 import random
@@ -19,9 +18,9 @@ from lake_tables import add_changes, change, row_files
 from lake_tables import consolidate as consolidate_into_lake
 from runs import JSON_LINES, operation, run_ggfmt, tables, write_lines
 from s3_server import KEY, SECRET, Store
+from stores import put_operations
 from unreliable_store import UnreliableStore
 
-import ggfmt
 from ggfmt import location
 from ggfmt.commit import store as output_store
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, UsageError, without_credentials
@@ -169,6 +168,14 @@ def test_no_place_that_shows_a_path_shows_the_credentials_in_it(
         assert KEY not in text
 
 
+def requests(store: Store, do: Callable[[], object]) -> Counter[str]:
+    before = len(store.requests())
+    do()
+    found = store.requests()[before:]
+    assert not [path for _, path in found if "uploads" in path or "partNumber" in path]
+    return Counter("LIST" if "list-type" in path else method for method, path in found)
+
+
 def test_credentials_with_a_slash_are_found(store: Store, tmp_path: Path) -> None:
     assert "/" in SECRET
     store.put("in/a@b.json", lines(tmp_path, 2))
@@ -176,58 +183,6 @@ def test_credentials_with_a_slash_are_found(store: Store, tmp_path: Path) -> Non
     assert file.shown == f"s3://{store.bucket}/in/a@b.json" == without_credentials(file.shown)
     (file,) = list_inputs([f"s3://{store.bucket}/in/a@b.json"])
     assert file.size
-
-
-def convert(top: str, **others: Any) -> None:
-    run_ggfmt([f"{top}/in/"], f"{top}/out", *JSON_LINES, **others)  # type: ignore[arg-type, list-item]
-
-
-def convert_with_checkpoint(top: str) -> None:
-    convert(top, checkpoint=f"{top}/seen")
-
-
-def consolidate(top: str) -> None:
-    ggfmt.consolidate(f"{top}/in/", f"{top}/out", to="parquet", master="none")
-
-
-def put_operations(store: Store, name: str, files: int, tables: int) -> None:
-    for number in range(files):
-        records = [operation(number, f"GG.T{table}") for table in range(tables)]
-        store.put(f"{name}/in/{number:05}.json", b"".join(json.dumps(record).encode() + b"\n" for record in records))
-
-
-def requests(store: Store, do: Callable[[], object]) -> Counter[str]:
-    before = len(store.server.requests())
-    do()
-    found = store.server.requests()[before:]
-    assert not [path for _, path in found if "uploads" in path or "partNumber" in path]
-    return Counter("LIST" if "list-type" in path else method for method, path in found)
-
-
-@pytest.mark.parametrize(
-    ("command", "of_file", "of_table"),
-    [
-        # Arrow sends a HEAD for each object that it opens. A file that is written is one object in staging, and its
-        # copy.
-        pytest.param(convert, {"HEAD": 1, "GET": 1}, {"PUT": 2}, id="run"),
-        pytest.param(convert_with_checkpoint, {"HEAD": 1, "GET": 1}, {"PUT": 2}, id="checkpoint"),
-        pytest.param(consolidate, {"HEAD": 1, "GET": 1}, {"PUT": 2}, id="consolidate"),
-    ],
-)
-def test_requests_do_not_rise_unnoticed(
-    store: Store, command: Callable[[str], None], of_file: dict[str, int], of_table: dict[str, int]
-) -> None:
-    found: list[Counter[str]] = []
-    list_inputs([f"s3://{store.bucket}"], allow_empty=True)  # which makes a client
-    for number_of_files, number_of_tables in ((2, 2), (2 + MORE, 2), (2, 2 + MORE)):
-        name = f"{number_of_files}-{number_of_tables}"
-        put_operations(store, name, number_of_files, number_of_tables)
-        top = f"s3://{store.bucket}/{name}"
-        found.append(requests(store, lambda top=top: command(top)))  # type: ignore[misc]
-    few, files, tables = found
-    assert files - few == {kind: MORE * count for kind, count in of_file.items()}
-    assert tables - few == {kind: MORE * count for kind, count in of_table.items()}
-    assert few.total() <= 140
 
 
 def test_a_compressed_object_is_read_in_large_pieces(store: Store) -> None:

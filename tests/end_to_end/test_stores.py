@@ -11,7 +11,8 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from datetime import datetime
@@ -29,7 +30,7 @@ from lake_tables import change
 from mortal import Mortal
 from round_trips import Operation
 from runs import JSON_LINES, operation, run_ggfmt, tables, write_lines
-from stores import KEY, SECRET, SECRETS, AnyStore
+from stores import KEY, SECRET, SECRETS, AnyStore, put_operations
 
 import ggfmt
 from ggfmt.commit import journal as output_journal
@@ -47,6 +48,7 @@ from ggfmt.sinks.messages.run_history import read_run
 from ggfmt.sinks.messages.verification import verify
 
 SECRET_VARIABLES = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", AZURE_KEY)
+MORE = 10  # files or tables
 IN_TIME = 15.0  # seconds; the limit is ten, on a machine with nothing else to do
 
 
@@ -537,3 +539,41 @@ def test_a_store_that_does_not_answer_is_an_error_in_seconds(
         run([str(source)], f"s3a://bucket/out?scheme=http&endpoint_override=127.0.0.1:{closed}")
     assert f"127.0.0.1:{closed}" in _quickly(f"hdfs://127.0.0.1:{closed}/in", tmp_path)
     assert f"127.0.0.1:{closed}" in _quickly(f"gs://bucket/in?endpoint_override=127.0.0.1:{closed}", tmp_path)
+
+
+def convert(store: AnyStore, name: str, **others: Any) -> None:
+    run([store.uri(f"{name}/in")], store.uri(f"{name}/out"), **others)
+
+
+def convert_with_checkpoint(store: AnyStore, name: str) -> None:
+    convert(store, name, checkpoint=store.uri(f"{name}/seen"))
+
+
+def consolidate(store: AnyStore, name: str) -> None:
+    ggfmt.consolidate(store.uri(f"{name}/in"), store.uri(f"{name}/out"), to="parquet", master="none")
+
+
+# Arrow sends a HEAD for each object that it opens. A file that is written is one object in staging, and its copy.
+OF_FILE = {"s3": {"HEAD": 1, "GET": 1}, "gcs": {"GET": 4}, "azure": {"HEAD": 1, "GET": 1}}
+OF_TABLE = {
+    "s3": {"PUT": 2},
+    "gcs": {"GET": 2, "POST": 2, "PUT": 1, "DELETE": 1},
+    "azure": {"HEAD": 1, "GET": 2, "PUT": 4},
+}
+
+
+@pytest.mark.parametrize("command", [convert, convert_with_checkpoint, consolidate])
+def test_requests_do_not_rise_unnoticed(any_store: AnyStore, command: Callable[[AnyStore, str], None]) -> None:
+    store, found = any_store, list[Counter[str]]()
+    list_inputs([store.uri("")], allow_empty=True)  # which makes a client
+    for files, tables_of_each in ((2, 2), (2 + MORE, 2), (2, 2 + MORE)):
+        name = f"{files}-{tables_of_each}"
+        put_operations(store, name, files, tables_of_each)
+        before = len(store.requests())
+        command(store, name)
+        found.append(Counter(method for method, _ in store.requests()[before:]))
+    few, *more = found
+    for of_each, many in zip((OF_FILE, OF_TABLE), more, strict=True):
+        grown = {kind: round(count / MORE) for kind, count in (many - few).items()}
+        assert {kind: count for kind, count in grown.items() if count} == of_each[store.name]
+    assert 0 < few.total() <= 200

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -22,10 +21,6 @@ class S3Server:
 
     port: int
     log: Path
-
-    def requests(self) -> list[tuple[str, str]]:
-        """The requests so far: the method, and the path with its query."""
-        return re.findall(r"([A-Z]+) (\S+) HTTP/", self.log.read_text(errors="replace"))
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -60,7 +55,7 @@ class Store(AnyStore):
     """A bucket of S3, and its server, whose requests tests count and whose faults they choose."""
 
     def __init__(self, server: S3Server, bucket: str) -> None:
-        super().__init__("s3", server.port, bucket)
+        super().__init__("s3", server.port, bucket, server.log)
         self.server = server
 
 

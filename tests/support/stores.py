@@ -11,6 +11,7 @@ import hashlib
 import hmac
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -29,6 +30,7 @@ from urllib.parse import quote
 import pyarrow.fs as pafs
 import pytest
 from places import ROOT
+from runs import operation
 
 from ggfmt.location import AZURE_KEY
 
@@ -170,7 +172,7 @@ STORES: Mapping[str, StoreKind] = {
         lambda port: [
             *("node", "--require", str(AZURITE_START), str(_azurite())),
             *("--blobHost", "127.0.0.1", "--blobPort", str(port), "--inMemoryPersistence"),
-            *("--silent", "--skipApiVersionCheck", "--disableTelemetry"),
+            *("--skipApiVersionCheck", "--disableTelemetry"),
         ],
         _azure_client,
         lambda port, bucket, path: f"{ACCOUNT}@127.0.0.1:{port}/{bucket}/{path}?enable_tls=false",
@@ -213,8 +215,8 @@ def running(kind: StoreKind, log: Path) -> Iterator[int]:
 class AnyStore:
     """A bucket of any kind of store, and its content by key."""
 
-    def __init__(self, name: str, port: int, bucket: str) -> None:
-        self.name, self.kind, self.port, self.bucket = name, STORES[name], port, bucket
+    def __init__(self, name: str, port: int, bucket: str, log: Path) -> None:
+        self.name, self.kind, self.port, self.bucket, self._log = name, STORES[name], port, bucket, log
         self.fs = self.kind.client(port)
         self.kind.make_bucket(self.fs, port, bucket)
 
@@ -230,6 +232,10 @@ class AnyStore:
         """Puts an object whose key Arrow would not write."""
         self.kind.put(self.port, self.bucket, key, data)
 
+    def requests(self) -> list[tuple[str, str]]:
+        """The requests to the server so far: the method, and the path with its query."""
+        return re.findall(r"([A-Z]+) (\S+) HTTP/", self._log.read_text(errors="replace"))
+
     def files(self, below: str = "") -> dict[str, bytes]:
         """Keys below a path, from there on, with their bytes."""
         top = f"{self.bucket}/{below}".rstrip("/")
@@ -244,6 +250,12 @@ class AnyStore:
         """The operations of the handler `j` by their numbers, in order."""
         lines = b"".join(self.files(f"{below}/j").values()).splitlines()
         return [int(json.loads(line)["pos"]) for line in lines]
+
+
+def put_operations(store: AnyStore, name: str, files: int, tables: int) -> None:
+    for number in range(files):
+        records = [operation(number, f"GG.T{table}") for table in range(tables)]
+        store.put(f"{name}/in/{number:05}.json", b"".join(json.dumps(record).encode() + b"\n" for record in records))
 
 
 StartServer = Callable[[str], tuple[int, Path]]
@@ -268,7 +280,7 @@ def any_store(store_servers: StartServer, monkeypatch: pytest.MonkeyPatch, reque
     missing = STORES[name].missing()
     if missing is not None:
         pytest.skip(f"no server of {name}: {missing}")
-    port, _ = store_servers(name)
+    port, log = store_servers(name)
     for variable, value in STORES[name].environment(port).items():
         monkeypatch.setenv(variable, value)
-    return AnyStore(name, port, f"b{abs(hash(request.node.name)):x}")
+    return AnyStore(name, port, f"b{abs(hash(request.node.name)):x}", log)
