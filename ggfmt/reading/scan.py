@@ -207,16 +207,16 @@ class Scan:
         Raises: Abend for the first mistake in the data, where tasks stop at it.
         """
         tracker, watch = tracker or ProgressTracker(None), watch or Stopwatch()
-        fewest = Splits(self.inputs, runner.parallelism, self.request.split_size) if cut is None else None
-        cut = self.splits(runner.parallelism) if cut is None else cut
+        given, cut = cut, cut or self.splits(runner.parallelism)
         if job.selection.maps is not None and job.selection.maps.joins:
             scratch = None  # tasks would read tables with one target apart
         job = find_keys(job, cut, runner, tracker)
         try:
             divides = scratch is not None and has_many_tables(job, self.inputs, cut)
             # Tasks of unequal length cost less than to divide the records.
-            if divides and fewest is not None and len(fewest.all) < len(cut.all):
-                divides = has_many_tables(job, self.inputs, fewest)
+            if divides and given is None:
+                fewest = Splits(self.inputs, runner.parallelism, self.request.split_size)
+                divides = len(fewest.all) == len(cut.all) or has_many_tables(job, self.inputs, fewest)
                 cut = cut if divides else fewest
         except Unroutable:
             scratch, divides = None, False
