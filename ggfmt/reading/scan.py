@@ -282,13 +282,10 @@ class Scan:
             else:
                 why = "the data has tables or metadata records without a definition; searching all data for definitions"
             log.debug("%s", why)
-            before, job = job, discover(job, cut, runner, tracker)
+            read, before = zip(cut.all, outcomes, strict=True), job
+            job = discover(job, cut, runner, tracker)  # which may cut again
             watch.lap(DISCOVERY)
-            done = {
-                split.ordinal: (split, outcome)
-                for split, outcome in zip(cut.all, outcomes, strict=True)
-                if _stays(split, outcome, before, job)
-            }
+            done = {split.ordinal: (split, outcome) for split, outcome in read if _stays(split, outcome, before, job)}
             if done:
                 sink.go_on()
             else:

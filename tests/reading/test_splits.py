@@ -432,6 +432,26 @@ def test_a_border_in_a_file_redoes_its_splits_alone(position: int, tmp_path: Pat
     assert cut == whole
 
 
+@pytest.mark.parametrize("position", range(4))
+def test_so_it_is_where_the_search_for_definitions_cuts_again(position: int, tmp_path: Path) -> None:
+    files = [tmp_path / f"{number}.json" for number in range(4)]
+    for number, file in enumerate(files):
+        lines = [one(each) + b"\n" for each in range(4000)]
+        if number == position:
+            lines[2000:] = [pretty(each) + b"\n" for each in range(2000, 4000)]
+        if number == 3:
+            lines.append(one(5000, "GG.NEW") + b"\n")
+        file.write_bytes(b"".join(lines))
+    given: dict[str, Any] = {"input_format": "json", "start": lambda: nullcontext(Backwards())}
+    run_ggfmt(files, tmp_path / "cut", split_size=70_000, **given)
+    run_ggfmt(files, tmp_path / "whole", split_size=10**8, **given)
+    cut, whole = (
+        {name: value for name, value in snapshot(tmp_path / name).items() if "_ggfmt" not in name}
+        for name in ("cut", "whole")
+    )
+    assert cut == whole
+
+
 def test_a_wrong_guess_from_the_first_records_redoes_the_splits_of_the_table(tmp_path: Path) -> None:
     """Numbers that later records show to be texts, which another table does not have."""
     files = [tmp_path / f"{number}.json" for number in range(4)]
