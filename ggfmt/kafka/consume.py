@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 import time
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
-from ggfmt.kafka.client import SECONDS, ClientSettings, kafka_errors_stop
+from ggfmt.kafka.client import SECONDS, ClientSettings, kafka_error, kafka_errors_stop
 from ggfmt.kafka.cluster import topic_settings
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message
+
+Pair = tuple[str, int]  # a topic and one of its partitions
 
 _EARLIEST, _LATEST = -2, -1  # as times, in the protocol
 
@@ -23,9 +26,7 @@ _WAIT_SECONDS = 0.1  # for a message
 _FETCH_MILLISECONDS = 50  # that a broker waits before it says that a partition has ended
 
 
-def ends(
-    settings: ClientSettings, partitions: Sequence[tuple[str, int]], committed: bool = False
-) -> dict[tuple[str, int], int]:
+def ends(settings: ClientSettings, partitions: Collection[Pair], committed: bool = False) -> dict[Pair, int]:
     """Return the ends of partitions: the next offset, or with `committed` where the first open transaction begins."""
     consumer = settings.consumer(isolation_level="read_committed" if committed else "read_uncommitted")
     try:
@@ -34,9 +35,7 @@ def ends(
         consumer.close()
 
 
-def _offsets(
-    consumer: Consumer, partitions: Sequence[tuple[str, int]], point: int, shown: str
-) -> dict[tuple[str, int], int]:
+def _offsets(consumer: Consumer, partitions: Collection[Pair], point: int, shown: str) -> dict[Pair, int]:
     """Return the first offsets of partitions that are not older than a `point` of time, by one request to each broker:
     milliseconds since 1970, `_EARLIEST` or `_LATEST`. The function of the admin client for
     that, `list_offsets`, crashes now and then (confluent-kafka 2.16.1)."""
@@ -84,12 +83,12 @@ class Cluster:
     def __init__(self, settings: ClientSettings, isolation: str = "read_committed") -> None:
         self.settings = settings
         self._consumer = settings.consumer(fetch_wait_max_ms=_FETCH_MILLISECONDS, isolation_level=isolation)
-        self._assigned: object = None
+        self._active: object = None  # what is assigned
 
     def close(self) -> None:
         self._consumer.close()
 
-    def topics(self) -> Mapping[str, Sequence[int]]:
+    def topics(self) -> Mapping[str, list[int]]:
         """Return the numbers of the partitions of every topic. Raises: Abend GG571."""
         with kafka_errors_stop(self.settings.shown):
             metadata = self._consumer.list_topics(timeout=SECONDS)
@@ -97,89 +96,142 @@ class Cluster:
         found = metadata.topics
         return {name: sorted(topic.partitions) for name, topic in found.items() if topic.error is None}
 
-    def bounds(self, topic: str, partitions: Sequence[int]) -> dict[int, tuple[int, int]]:
+    def bounds(self, partitions: Collection[Pair]) -> dict[Pair, tuple[int, int]]:
         """Return the first offset of each partition, and its last stable offset: an open transaction hides the rest."""
-        pairs = [(topic, number) for number in partitions]
-        first, last = (_offsets(self._consumer, pairs, point, self.settings.shown) for point in (_EARLIEST, _LATEST))
-        return {number: (first[topic, number], last[topic, number]) for number in partitions}
+        shown = self.settings.shown
+        first, last = (_offsets(self._consumer, partitions, point, shown) for point in (_EARLIEST, _LATEST))
+        return {pair: (first[pair], last[pair]) for pair in partitions}
 
-    def at_time(self, topic: str, bounds: Mapping[int, tuple[int, int]], milliseconds: int) -> dict[int, int]:
+    def at_time(self, bounds: Mapping[Pair, tuple[int, int]], milliseconds: int) -> dict[Pair, int]:
         """Return the offset of the first message of each partition that is not older; the end if there is none."""
-        pairs = [(topic, number) for number in bounds]
-        found = _offsets(self._consumer, pairs, milliseconds, self.settings.shown)
-        places = {number: found[topic, number] for number in bounds}
-        return {number: min(places[number], end) if places[number] >= 0 else end for number, (_, end) in bounds.items()}
+        found = _offsets(self._consumer, bounds, milliseconds, self.settings.shown)
+        return {pair: min(found[pair], end) if found[pair] >= 0 else end for pair, (_, end) in bounds.items()}
 
-    def difference(self, topic: str, number: int, mark: Mark, id: str, bounds: tuple[int, int]) -> str | None:
-        """Return why a partition is not the one of a mark, in words; None if it is, or if nothing shows that.
+    def differences(
+        self, marks: Mapping[Pair, Mark], ids: Mapping[str, str], bounds: Mapping[Pair, tuple[int, int]]
+    ) -> dict[Pair, str]:
+        """Return why partitions are not those of their marks, in words; none of those of which nothing shows that.
 
-        The message of the mark is read where the broker has no ids. Retention or compaction may have removed it.
+        `ids`: of the topics. Where there are none, the messages of the marks are read. Retention or compaction may have
+        removed them.
         """
-        if mark.id and id:
-            return None if mark.id == id else f"its id was `{mark.id}`, and is `{id}`"
-        first, end = bounds
-        if mark.offset < first:
-            return None
-        if mark.offset >= end:
-            return f"partition {number} had a message at offset {mark.offset}, and ends at {end}"
-        shown = f"{self.settings.shown}/{topic}/{number}"
-        found = self.take(Partition(topic, number, mark.offset, mark.offset + 1, shown, mark.offset, batch=1))
-        times = {mark.timestamp, *(Mark.of(message).timestamp for message in found)} - {-1}
-        if found and Mark.of(found[0]).digest == mark.digest and len(times) < 2:
-            return None
-        if not found and "compact" in topic_settings(self.settings, [topic])[topic].get("cleanup.policy", ""):
-            return None
-        return f"partition {number} has not the message at offset {mark.offset} that it had"
+        found = {}
+        doubtful = []
+        for (topic, number), mark in marks.items():
+            id, (first, end) = ids.get(topic, ""), bounds[topic, number]
+            if mark.id and id:
+                if mark.id != id:
+                    found[topic, number] = f"its id was `{mark.id}`, and is `{id}`"
+            elif mark.offset >= end:
+                found[topic, number] = f"partition {number} had a message at offset {mark.offset}, and ends at {end}"
+            elif mark.offset >= first:
+                shown = f"{self.settings.shown}/{topic}/{number}"
+                doubtful.append(Partition(topic, number, mark.offset, mark.offset + 1, shown))
+        there = {part.pair: Mark.of(message) for part, (message,) in self.read(doubtful)}
+        gone = {part.topic for part in doubtful if part.pair not in there}
+        policies = topic_settings(self.settings, sorted(gone)) if gone else {}
+        for part in doubtful:
+            mark, message = marks[part.pair], there.get(part.pair)
+            if message is None:
+                is_same = "compact" in policies[part.topic].get("cleanup.policy", "")
+            else:
+                is_same = message.digest == mark.digest and len({mark.timestamp, message.timestamp} - {-1}) < 2
+            if not is_same:
+                found[part.pair] = f"partition {part.number} has not the message at offset {mark.offset} that it had"
+        return found
 
-    def take(self, part: Partition) -> list[Message]:
-        """Return the next messages of a partition; none at the end of the range."""
+    def read(self, parts: Iterable[Partition]) -> Iterator[tuple[Partition, list[Message]]]:
+        """Yield the messages of ranges as they arrive: a range, and its next messages. Each range is read in order.
+
+        All partitions are read at once; several ranges of one follow each other. What waits for the caller is bounded
+        for all together (`queued.max.messages.kbytes`). A caller may lower the end of a range, and may begin another
+        `read` before this one has ended. Raises: Abend GG571, GG579.
+        """
+        waiting = [*parts]
+        while waiting := [part for part in waiting if part.place < part.end]:
+            active: dict[Pair, Partition] = {}
+            for part in waiting:
+                active.setdefault(part.pair, part)
+            yield from self._read(active)
+
+    def _read(self, active: dict[Pair, Partition]) -> Iterator[tuple[Partition, list[Message]]]:
+        """As `read`, for ranges of different partitions; those that have ended leave `active`."""
         from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
-        limit = time.monotonic() + SECONDS
-        with kafka_errors_stop(part.shown):
-            if self._assigned is not part and part.place < part.end:
-                self._consumer.assign([TopicPartition(part.topic, part.number, part.place)])
-                self._assigned = part
-            while part.place < part.end:
+        batch = _FIRST_BATCH
+        ended: set[Pair] = set()  # of the partitions that are assigned
+        surplus: set[Pair] = set()  # those that have brought more than was wanted
+        heard = time.monotonic()
+        while active:
+            with kafka_errors_stop(self.settings.shown):
+                if self._active is not active:
+                    self._consumer.assign([TopicPartition(*pair, part.place) for pair, part in active.items()])
+                    self._active = active
+                    ended.clear()
+                elif surplus:
+                    self._consumer.incremental_unassign([TopicPartition(*pair) for pair in surplus])
+                surplus.clear()
                 # A full batch may never come: control records and aborted ones use offsets.
                 first = self._consumer.poll(_WAIT_SECONDS)
-                batch = [] if first is None else [first, *self._consumer.consume(part.batch - 1, 0)]
-                for event in batch:
-                    error: Any = event.error()
-                    if error is None or event.topic() is None:  # others are of the group, which reads nothing here
-                        continue
+                events = [] if first is None else [first, *self._consumer.consume(batch - 1, 0)]
+            found: dict[Partition, list[Message]] = {}
+            is_silent = True
+            for event in events:
+                pair = event.topic() or "", event.partition() or 0
+                part = active.get(pair)
+                if part is None:  # an error of the group, which reads nothing here; or of no use any more
+                    if pair in ended:
+                        ended.remove(pair)
+                        surplus.add(pair)
+                    continue
+                is_silent = False
+                error, offset = event.error(), event.offset() or 0
+                if error is not None and error.code() != KafkaError._PARTITION_EOF:
                     if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
                         raise Abend.of(lost_messages(part.shown, part.place, None))
-                    if error.code() != KafkaError._PARTITION_EOF:
-                        raise KafkaException(error)
-                    part.place = max(part.place, event.offset() or 0)
-                found = [message for message in batch if message.error() is None]
-                if found:
-                    part.place = max(part.place, (found[-1].offset() or 0) + 1)
-                    if part.place > part.end:
-                        found = [message for message in found if (message.offset() or 0) < part.end]
-                    size = sum(map(len, found)) // len(found) if found else 0
-                    part.batch = max(1, min(_LARGEST_BATCH, _BATCH_BYTES // max(1, size)))
-                if found:
-                    return found
-                if time.monotonic() > limit:
-                    message = f"Kafka: no message in {SECONDS:g} seconds, although the range ends at {part.end}"
-                    help = "check that the brokers run, and that the topic is still there; then run again"
-                    raise Abend("GG571", message, part.shown, help)
-        return []
+                    raise Abend.of(kafka_error(KafkaException(error), part.shown))
+                if error is None and part.place <= offset < part.end:
+                    found.setdefault(part, []).append(event)
+                    part.place, part.limit = offset + 1, part.limit - 1
+                else:
+                    part.place = max(part.place, offset)
+                if part.place >= part.end or not part.limit:
+                    part.end = min(part.end, part.place)
+                    del active[pair]
+                    ended.add(pair)
+            yield from found.items()
+            if found:
+                size = sum(len(message) for messages in found.values() for message in messages)
+                average = size // sum(map(len, found.values()))
+                batch = max(1, min(_LARGEST_BATCH, _BATCH_BYTES // max(1, average)))
+            if not is_silent:
+                heard = time.monotonic()  # after what the caller has done meanwhile
+            elif time.monotonic() > heard + SECONDS:
+                raise _silence(next(iter(active.values())), len(active) - 1)
 
 
 @dataclass(eq=False)
 class Partition:
-    """Offsets of a partition to read: from `start`, before `end`. `place`: the offset to read next."""
+    """Offsets of a partition to read: from `place`, which moves on, before `end`; and at most `limit` messages."""
 
     topic: str
     number: int
-    start: int
+    place: int
     end: int
     shown: str
-    place: int
-    batch: int = _FIRST_BATCH
+    limit: int = sys.maxsize
+
+    @property
+    def pair(self) -> Pair:
+        return self.topic, self.number
+
+
+def _silence(part: Partition, others: int) -> Abend:
+    where = f"at offset {part.place}, although the range ends at {part.end}"
+    message = f"Kafka: no message in {SECONDS:g} seconds {where}"
+    message += f", nor in {others:,} more" if others else ""
+    help = "check that the brokers run, and that the topic is still there; then run again"
+    return Abend("GG571", message, part.shown, help)
 
 
 def lost_messages(shown: str, start: int, first: int | None) -> Diagnostic:

@@ -213,9 +213,9 @@ def read_records(settings: ClientSettings, job: str | None, since: int = 0, whol
     found: dict[str, bytes] = {}
     cluster = Cluster(settings)
     try:
-        first = cluster.bounds(STATE_TOPIC, [0])[0][0]
-        part = Partition(STATE_TOPIC, 0, max(first, since), end, f"{settings.shown}/{STATE_TOPIC}", max(first, since))
-        while messages := cluster.take(part):
+        first = cluster.bounds([STATE])[STATE][0]
+        part = Partition(*STATE, max(first, since), end, f"{settings.shown}/{STATE_TOPIC}")
+        for _, messages in cluster.read([part]):
             for item in messages:
                 name, value = (item.key() or b"").decode(errors="replace"), item.value()
                 if value is None:

@@ -99,6 +99,15 @@ class Spool:
         return self.keep(getattr(source, "raw", source), SHOWN, self.path(SHOWN, "stdin"), packed=True)
 
 
+def append_bytes(path: Path, shown: str, data: bytes) -> None:
+    """Append to a file for the input of a name. Raises: Abend GG518."""
+    try:
+        with path.open("ab") as file:
+            file.write(data)
+    except OSError as error:
+        raise _cannot_keep(shown, path.parent, error) from None
+
+
 def _cannot_keep(shown: str, directory: Path | str | None, error: OSError) -> Abend:
     help = "set TMPDIR to a directory with enough space for the whole input"
     place = "a temporary file" if directory is None else f"`{directory}`"

@@ -10,15 +10,16 @@ from __future__ import annotations
 import base64
 import logging
 import re
+import sys
 from array import array
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime, timezone
 from enum import Enum
 from fnmatch import fnmatchcase
-from functools import partial
+from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,13 +33,14 @@ from ggfmt.formats.api.reading import Chunk
 from ggfmt.formats.json.files import find_layout, record_spans
 from ggfmt.java.text import visible
 from ggfmt.lazy import lazy_regex
-from ggfmt.reading.files import InputFile
+from ggfmt.location import Location
+from ggfmt.reading.files import InputFile, stat_file
 from ggfmt.reading.recognition import reader_of
-from ggfmt.reading.standard_input import Offsets, Spool, SpooledInputs
+from ggfmt.reading.standard_input import Offsets, Spool, SpooledInputs, append_bytes
 
 if TYPE_CHECKING:
     from ggfmt.kafka.address import KafkaAddress
-    from ggfmt.kafka.consume import Cluster, Mark, Partition
+    from ggfmt.kafka.consume import Cluster, Mark, Pair, Partition
 
 _OPTIONS = ("from", "to", "partitions")
 _BEGINNING, _END = "beginning", "end"
@@ -50,80 +52,115 @@ log = logging.getLogger("ggfmt")
 
 
 def files_of(inputs: SpooledInputs, given: str) -> list[InputFile]:
-    """Return the files of topics. Raises: UsageError, or Abend GG518, GG571, GG572 or GG579."""
+    """Return the files of topics. Raises: UsageError, or Abend GG321, GG518, GG571, GG572 or GG579."""
     from ggfmt.config.kafka_producer import client_of
-    from ggfmt.kafka.consume import Cluster
+    from ggfmt.kafka.cluster import topic_ids
+    from ggfmt.kafka.consume import Cluster, Mark, Partition
 
     wanted = TopicRange.of(given)
     cluster = Cluster(client_of(wanted.address, inputs.topics.properties))
     with ExitStack() as connected:
         connected.callback(cluster.close)
+        topics = dict(wanted.topics(cluster))
+        ids = topic_ids(cluster.settings, topics)
+        marks, ranges = _ranges(inputs, wanted, cluster, topics, ids)
         spool = Spool(inputs.held, inputs.lazy, inputs.topics.staging)
-        topics = wanted.topics(cluster)
-        files = [file for topic in topics for file in _of_topic(inputs, wanted, topic, cluster, spool)]
+        limit = sys.maxsize if inputs.limit is None else inputs.limit
+        kinds: dict[str, ValueKind] = {}
+        sources = []
+        for (name, number), offsets in ranges.items():
+            whole = Partition(name, number, *offsets, partition_name(wanted.address, name, number), limit)
+            sources.append(_PartitionBytes(whole, spool.path(whole.shown, f"{name}-{number}"), kinds))
+        if not inputs.lazy:
+            _fill(cluster, sources)
+            for name, id in topic_ids(cluster.settings, topics).items():
+                if ids.get(name, id) != id:
+                    shown = replace(wanted.address, topic=name).shown
+                    raise Abend.of(_other_topic(shown, "the topic was deleted and made again while ggfmt read it"))
+        files: list[InputFile] = []
+        for name, own in groupby(sources, lambda source: source.whole.topic):
+            total, skipped, count = 0, 0, len(files)
+            for source in own:
+                pair, shown, id = source.whole.pair, source.whole.shown, ids.get(name, "")
+                if inputs.lazy:
+                    source.batches = cluster.read([source.begin()])
+                    file = spool.keep(source, shown, source.path)
+                else:
+                    file = stat_file(Location.of(str(source.path)), shown)
+                mark = replace(marks[pair], id=id) if source.last is None else Mark.of(source.last, id)
+                text = msgspec.json.encode(mark).decode()
+                file = replace(file, offsets=ranges[pair], messages=str(source.index), mark=text)
+                files.append(replace(file, key_schema=source.key_schema))
+                total += ranges[pair][1] - ranges[pair][0]
+                skipped += source.skipped
+            where = visible(replace(wanted.address, topic=name).shown)
+            log.info("%s: %s of %s", where, counted(total, "offset"), counted(len(files) - count, "partition"))
+            if inputs.limit is not None:
+                log.info("%s: only the first %s of each partition", where, counted(inputs.limit, "message"))
+            if skipped:
+                log.info("%s: skipped %s without a value", where, counted(skipped, "message"))
         if inputs.lazy:
             inputs.held.push(connected.pop_all())
         return files
 
 
-def _of_topic(
-    inputs: SpooledInputs, wanted: TopicRange, topic: tuple[str, Sequence[int]], cluster: Cluster, spool: Spool
-) -> list[InputFile]:
-    from ggfmt.kafka.cluster import topic_ids
-    from ggfmt.kafka.consume import Mark, Partition
-
-    name, numbers = topic
-    shown = {number: partition_name(wanted.address, name, number) for number in numbers}
+def _ranges(
+    inputs: SpooledInputs,
+    wanted: TopicRange,
+    cluster: Cluster,
+    topics: Mapping[str, Sequence[int]],
+    ids: Mapping[str, str],
+) -> tuple[dict[Pair, Mark], dict[Pair, Offsets]]:
+    """Return the mark and the range of each partition to read. Raises: UsageError GG571 or GG579."""
+    shown = {(name, number): partition_name(wanted.address, name, number) for name in topics for number in topics[name]}
     if inputs.begun is not None:
-        numbers = [number for number in numbers if shown[number] in inputs.begun]
-    id = "" if inputs.marks is None else topic_ids(cluster.settings, [name]).get(name, "")
-    marks = {number: _mark_of((inputs.marks or {}).get(shown[number])) for number in numbers}
-    bounds = cluster.bounds(name, numbers)
-    ranges = wanted.ranges(cluster, name, bounds)
+        shown = {pair: path for pair, path in shown.items() if path in inputs.begun}
+    marks = {pair: _mark_of((inputs.marks or {}).get(path)) for pair, path in shown.items()}
+    bounds = cluster.bounds(shown)
+    ranges = wanted.ranges(cluster, bounds)
+    differences = cluster.differences(marks, ids, bounds)
     problems = []
     by_topic = {path.split("/", 3)[3]: path for path in inputs.ends}
-    for number, (first, end) in bounds.items():
-        place = f"{name}/{number}"
+    for pair, (first, end) in bounds.items():
+        path, place = shown[pair], f"{pair[0]}/{pair[1]}"
         if (cluster.name, place) in inputs.taken:
             message, help = "the partition is an input twice", "name each topic once, or different partitions"
-            problems.append(Diagnostic("GG571", message, shown[number], help))
+            problems.append(Diagnostic("GG571", message, path, help))
         inputs.taken.add((cluster.name, place))
-        known = inputs.ends.get(shown[number])
+        known = inputs.ends.get(path)
         if known is None and inputs.begun is None and place in by_topic:
             message = f"the checkpoint has this topic by another address: `{by_topic[place]}`"
             help = "use that address; for a topic of another cluster, use another `--checkpoint`"
-            problems.append(Diagnostic("GG579", message, shown[number], help))
+            problems.append(Diagnostic("GG579", message, path, help))
         if inputs.begun is not None:
-            ranges[number] = inputs.begun[shown[number]]
+            ranges[pair] = inputs.begun[path]
         elif known is not None:
-            ranges[number] = known, max(known, ranges[number][1])
-        problem = _range_problem(shown[number], ranges[number][0], first, end)
-        if problem is None and (difference := cluster.difference(name, number, marks[number], id, (first, end))):
-            problem = _other_topic(shown[number], f"the topic is not the one of the checkpoint: {difference}")
+            ranges[pair] = known, max(known, ranges[pair][1])
+        problem = _range_problem(path, ranges[pair][0], first, end)
+        if problem is None and pair in differences:
+            problem = _other_topic(path, f"the topic is not the one of the checkpoint: {differences[pair]}")
         problems += [] if problem is None else [problem]
     if problems:
         raise UsageError.of(*problems)
-    if wanted.starts and any(shown[number] in inputs.ends for number in numbers):
-        log.info("`from` of `%s` is for new partitions alone: the checkpoint has the others", visible(name))
-    kind = _Kind()
-    files = []
-    for number, (start, end) in ranges.items():
-        part = Partition(name, number, start, end, shown[number], start)
-        path = spool.path(shown[number], f"{name}-{number}")
-        index = path.with_name(f"{path.name}.messages")
-        source = _PartitionBytes(part, partial(cluster.take, part), kind, inputs.limit, index)
-        file = replace(spool.keep(source, shown[number], path), key_schema=source.key_schema)
-        mark = replace(marks[number], id=id) if source.last is None else Mark.of(source.last, id)
-        text = msgspec.json.encode(mark).decode()
-        files.append(replace(file, offsets=(start, end), messages=str(index), mark=text))
-    total = sum(end - start for start, end in ranges.values())
-    where = visible(replace(wanted.address, topic=name).shown)
-    log.info("%s: %s of %s", where, counted(total, "offset"), counted(len(ranges), "partition"))
-    if inputs.limit is not None:
-        log.info("%s: only the first %s of each partition", where, counted(inputs.limit, "message"))
-    if kind.skipped:
-        log.info("%s: skipped %s without a value", where, counted(kind.skipped, "message"))
-    return files
+    for name in dict.fromkeys(name for name, _ in shown if wanted.starts):
+        if any(shown.get((name, number)) in inputs.ends for number in topics[name]):
+            log.info("`from` of `%s` is for new partitions alone: the checkpoint has the others", visible(name))
+    return marks, ranges
+
+
+def _fill(cluster: Cluster, sources: Sequence[_PartitionBytes]) -> None:
+    """Write the files of partitions, whose messages arrive in any order. A topic is what the first values of its first
+    partition with some are: a partition that was read as something else is read again. Raises: Abend GG321."""
+    kinds: dict[str, ValueKind] = {}
+    wanted = sources
+    while wanted:
+        by_part = {source.begin(): source for source in wanted}
+        for part, messages in cluster.read(by_part):
+            by_part[part].add(part, messages)
+        for source in sources:
+            if source.votes:
+                kinds.setdefault(source.whole.topic, source.first_kind)
+        wanted = [source for source in wanted if not source.settle(kinds.get(source.whole.topic))]
 
 
 def _mark_of(text: str | None) -> Mark:
@@ -204,23 +241,21 @@ class TopicRange:
                 raise UsageError("GG579", message, replace(self.address, topic=name).shown)
         return [(name, every[name] if self.partitions is None else self.partitions) for name in names]
 
-    def ranges(self, cluster: Cluster, topic: str, bounds: Mapping[int, tuple[int, int]]) -> dict[int, Offsets]:
-        starts, ends = (self._offsets(point, cluster, topic, bounds) for point in (self.start, self.end))
-        found = {number: (starts[number], min(ends[number], end)) for number, (_, end) in bounds.items()}
-        for number, (start, end) in found.items():
-            if end < start <= bounds[number][1]:
+    def ranges(self, cluster: Cluster, bounds: Mapping[Pair, Offsets]) -> dict[Pair, Offsets]:
+        starts, ends = (self._offsets(point, cluster, bounds) for point in (self.start, self.end))
+        found = {pair: (starts[pair], min(ends[pair], end)) for pair, (_, end) in bounds.items()}
+        for pair, (start, end) in found.items():
+            if end < start <= bounds[pair][1]:
                 raise _wrong(self.address, "`to` is before `from`", "exchange them")
         return found
 
     @staticmethod
-    def _offsets(
-        point: int | datetime | str, cluster: Cluster, topic: str, bounds: Mapping[int, tuple[int, int]]
-    ) -> Mapping[int, int]:
+    def _offsets(point: int | datetime | str, cluster: Cluster, bounds: Mapping[Pair, Offsets]) -> Mapping[Pair, int]:
         if isinstance(point, datetime):
-            return cluster.at_time(topic, bounds, int(point.timestamp() * 1000))
+            return cluster.at_time(bounds, int(point.timestamp() * 1000))
         if isinstance(point, int):
             return dict.fromkeys(bounds, point)
-        return {number: end if point == _END else first for number, (first, end) in bounds.items()}
+        return {pair: end if point == _END else first for pair, (first, end) in bounds.items()}
 
 
 def _matches(pattern: str, every: Mapping[str, object]) -> list[str]:
@@ -289,19 +324,13 @@ class ValueKind(Enum):
     BINARY = "binary"
 
 
-@dataclass
-class _Kind:
-    """The kind of the values of one topic, once its first value is known. `skipped`: messages without a value."""
-
-    value: ValueKind | None = None
-    skipped: int = 0
-
-
+_MAYBE_DTS = (ValueKind.CONFLUENT, ValueKind.BINARY)
 _decode_lines = msgspec.json.Decoder(Raw).decode_lines
 _decode = msgspec.json.Decoder(Raw).decode
 _encode_lines = msgspec.json.Encoder().encode_lines
 _CONTROL = lazy_regex(rb"[\0\x02-\x08\x0e-\x1a\x1c-\x1f]")  # none of a text; \x01 divides fields
 _HEAD_BYTES = 4096
+_FIRST_VALUES = 100  # that show what a topic has
 _OBJECT_OR_ARRAY = frozenset(b"{[")
 
 
@@ -328,16 +357,34 @@ def is_of_dts(value: bytes) -> bool:
 
 @dataclass
 class _PartitionBytes:
-    """The bytes of a partition's file, as they are read: the source of a `Spool`."""
+    """The bytes of a partition's file, as they are read: by `add`, or as the source of a `Spool` with `batches`.
 
-    part: Partition
-    take: Callable[[], list[Any]]
-    kind: _Kind
-    limit: int | None
-    index: Path  # of the file with the places of values that follow each other
+    kinds    of the values of topics, as far as they are known: for all partitions together
+    kind     as which the values are read
+    votes    the kinds of the first values of this partition; `voters`: their number
+    skipped  messages without a value; `early`: those before any value of the topic
+    problem  why a value is not of the kind
+    last     the last message
+    """
+
+    whole: Partition
+    path: Path
+    kinds: dict[str, ValueKind]
+    kind: ValueKind | None = None
+    votes: Counter[ValueKind] = field(default_factory=Counter)
+    voters: int = 0
+    skipped: int = 0
+    early: int = 0
+    problem: Abend | None = None
     size: int = 0
-    last: Any = None  # the last message
+    last: Any = None
+    batches: Iterator[tuple[Partition, Sequence[Any]]] = iter(())
     _heads: set[bytes] = field(default_factory=set)  # of keys beside values in the wire format
+
+    @property
+    def index(self) -> Path:
+        """The file with the places of values that follow each other."""
+        return self.path.with_name(f"{self.path.name}.messages")
 
     @property
     def key_schema(self) -> int | None:
@@ -347,33 +394,71 @@ class _PartitionBytes:
         (head, *others) = self._heads or (b"",)
         return int.from_bytes(head[1:], "big") if len(head) == HEAD_BYTES and head[0] == 0 and not others else None
 
-    def read(self, size: int) -> bytes:
-        """Return more bytes, of one batch of messages; none at the end. Raises: Abend GG321 for a value of another
-        kind."""
-        while messages := self._next():
-            if data := self._bytes(messages):
-                return data
-        return b""
+    @property
+    def first_kind(self) -> ValueKind:
+        """What most of the first values are: the very first one may be a bad one."""
+        kind = self.votes.most_common(1)[0][0]
+        return ValueKind.DTS if kind in _MAYBE_DTS and self.votes[ValueKind.DTS] else kind
 
-    def _next(self) -> list[Any]:
-        if self.limit is None:
-            messages = self.take()
-            self.last = messages[-1] if messages else self.last
-            return messages
-        messages = self.take()[: self.limit] if self.limit > 0 else []
-        self.limit -= len(messages)
-        return messages
+    def begin(self) -> Partition:
+        """Return what to read for the file, which is empty then."""
+        self.voters = self.skipped = self.early = self.size = 0
+        self.problem = self.last = None
+        self.votes.clear()
+        self._heads.clear()
+        self.index.unlink(missing_ok=True)
+        self.path.unlink(missing_ok=True)
+        append_bytes(self.path, self.whole.shown, b"")
+        return replace(self.whole)
+
+    def read(self, size: int) -> bytes:
+        """Return more bytes, of one batch of messages; none at the end. Raises: as `_bytes`."""
+        return next((data for _, messages in self.batches if (data := self._bytes(messages))), b"")
+
+    def add(self, part: Partition, messages: Sequence[Any]) -> None:
+        """Append the next messages, up to one of another kind; end the range there. Raises: Abend GG518."""
+        if self.problem is None:
+            try:
+                append_bytes(self.path, self.whole.shown, self._bytes(messages))
+            except Abend as problem:
+                if problem.diagnostics[0].code != "GG321":
+                    raise
+                self.problem = problem
+        else:
+            self._vote(messages)
+        if self.problem is not None and self.voters == _FIRST_VALUES:
+            part.end = part.place
+
+    def settle(self, kind: ValueKind | None) -> bool:
+        """Return whether the file is what it is in a topic of this kind. Raises: Abend GG321 for a value of another."""
+        is_complete = self.kind in (None, kind) and not (kind is ValueKind.JSON and self.early)
+        if is_complete and self.problem is not None:
+            raise self.problem
+        self.kind = kind
+        return is_complete
+
+    def _vote(self, messages: Sequence[Any]) -> None:
+        values = filter(None, (message.value() for message in messages))
+        for value in islice(values, _FIRST_VALUES - self.voters):
+            self.voters += 1
+            kind = kind_of(value)
+            self.votes[kind] += 1
+            if kind in _MAYBE_DTS and not self.votes[ValueKind.DTS] and is_of_dts(value):
+                self.votes[ValueKind.DTS] = 1
 
     def _bytes(self, messages: Sequence[Any]) -> bytes:
-        if self.kind.value is None:
-            values = [value for message in messages if (value := message.value())]
-            if not values:
-                self.kind.skipped += len(messages)
-                return b""
-            self.kind.value = Counter(map(kind_of, values)).most_common(1)[0][0]  # the first value may be a bad one
-            if self.kind.value in (ValueKind.CONFLUENT, ValueKind.BINARY) and any(map(is_of_dts, values)):
-                self.kind.value = ValueKind.DTS
-        return self._lines(messages) if self.kind.value is ValueKind.JSON else self._joined(messages, self.kind.value)
+        """Return the bytes of the next messages. Raises: Abend GG321 for a value of another kind, GG518."""
+        self.last = messages[-1]
+        self._vote(messages)
+        if self.kind is None:
+            if self.votes:
+                self.kinds.setdefault(self.whole.topic, self.first_kind)
+            self.kind = self.kinds.get(self.whole.topic)
+        if self.kind is None:
+            self.early += len(messages)
+            self.skipped += len(messages)
+            return b""
+        return self._lines(messages) if self.kind is ValueKind.JSON else self._joined(messages, self.kind)
 
     def _joined(self, messages: Sequence[Any], kind: ValueKind) -> bytes:
         from ggfmt.formats.avro.confluent import HEAD_BYTES
@@ -386,7 +471,7 @@ class _PartitionBytes:
         for message in messages:
             value = message.value()
             if not value:
-                self.kind.skipped += 1
+                self.skipped += 1
                 continue
             is_marked = kind in (ValueKind.CONFLUENT, ValueKind.CONTAINER) or value[0] == 0
             other = kind_of(value) if is_marked and kind is not ValueKind.DTS else kind
@@ -395,7 +480,7 @@ class _PartitionBytes:
                 if other is kind:
                     what = "the value is an Avro container after another, and ggfmt reads one of a partition in a run"
                 help = "read the ranges before and after it on their own, with `?from=` and `?to=`"
-                raise Abend("GG321", what, Span(file=self.part.shown, message=message.offset()), help)
+                raise Abend("GG321", what, Span(file=self.whole.shown, message=message.offset()), help)
             if kind is ValueKind.TEXT and not value.endswith(b"\n"):
                 value += b"\n"
             if kind is ValueKind.DTS:
@@ -403,12 +488,11 @@ class _PartitionBytes:
             places.extend((self.size, message.offset()))
             self.size += len(value)
             found.append(value)
-        with self.index.open("ab") as file:
-            file.write(places.tobytes())
+        append_bytes(self.index, self.whole.shown, places.tobytes())
         return b"".join(found)
 
     def _lines(self, messages: Sequence[Any]) -> bytes:
-        topic, number = self.part.topic, self.part.number
+        topic, number = self.whole.pair
         values: Sequence[Any] = [message.value() for message in messages]
         try:
             # Each value is one line with one object: only then the values are in the lines as they are.

@@ -269,6 +269,7 @@ def test_messages_that_go_while_a_topic_is_read_are_an_error(
     class Event:
         def __init__(self, code: int, topic: str | None) -> None:
             self.error, self.topic = (lambda: KafkaError(code)), (lambda: topic)
+            self.partition, self.offset = (lambda: 0), (lambda: None)
 
     class Consumer:
         def poll(self, seconds: float) -> Event:
@@ -281,14 +282,15 @@ def test_messages_that_go_while_a_topic_is_read_are_an_error(
             return lambda *given: None
 
     topic = filled(kafka_broker)
-    take = Cluster.take
+    original = Cluster.read
 
-    def taking(self: Cluster, part: Any) -> Any:
-        self._consumer.close()
-        self._consumer = Consumer()  # type: ignore[assignment]
-        return take(self, part)
+    def failing(self: Cluster, parts: Any) -> Any:
+        if parts:  # else a comparison with marks of a checkpoint, of which there is none
+            self._consumer.close()
+            self._consumer = Consumer()  # type: ignore[assignment]
+        return original(self, parts)
 
-    monkeypatch.setattr(Cluster, "take", taking)
+    monkeypatch.setattr(Cluster, "read", failing)
     found = refused(kafka_broker, topic, tmp_path)
     assert (found.code, found.message) == ("GG571", "Kafka: Local: Unknown partition")
 
@@ -299,13 +301,97 @@ def test_the_end_is_fixed_at_the_start(
     topic = filled(kafka_broker)
     bounds = Cluster.bounds
 
-    def then_more(self: Cluster, *given: Any) -> dict[int, tuple[int, int]]:
+    def then_more(self: Cluster, *given: Any) -> Any:
         found = bounds(self, *given)
         kafka_broker.send(topic, [(None, value(100))])
         return found
 
     monkeypatch.setattr(Cluster, "bounds", then_more)
     assert read(kafka_broker, topic, tmp_path) == [0, 1, 2, 3, 4, 5]
+
+
+AVRO = b"\0\0\0\0\1\2x"
+# What each partition of a topic has; and the kind of the topic, which is that of the first one with values.
+ARRIVALS: dict[str, tuple[list[list[bytes | None]], str]] = {
+    "JSON": ([[b'{"a":1}', b"a"], [b"b", b'{"a":2}', AVRO], [AVRO, b'{"a":3}']], "JSON"),
+    "deletes first": ([[None, None], [None, b'{"a":1}'], [b"text", None], [None]], "JSON"),
+    "text": ([[b"a|b", None], [b'{"a":1}', None], [b"c|d"]], "text"),
+    "empty first": ([[], [b""], [b"a|b"], [b'{"a":1}', None]], "text"),
+    "no values": ([[None, b""], [None]], ""),
+    "most of the first": ([[b"a", *[b'{"a":1}'] * 120], [b"b"] * 120], "JSON"),
+}
+
+
+@pytest.mark.parametrize("name", ARRIVALS)
+def test_the_order_in_which_partitions_arrive_does_not_matter(
+    name: str, kafka_broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    partitions, kind = ARRIVALS[name]
+    topic = kafka_broker.topic(len(partitions))
+    for number, own in enumerate(partitions):
+        kafka_broker.send(topic, [(b"k", each) for each in own], partition=number)
+    original = Cluster.read
+
+    def reading(order: int) -> list[list[bytes]]:
+        def reordered(self: Cluster, parts: Any) -> Any:
+            parts = list(parts)
+            found = [(part, message) for part, messages in original(self, parts) for message in messages]
+            if order:  # one by one, and the last partitions first, or all in turns
+                found.sort(key=lambda item: -item[0].number if order == 1 else item[1].offset() or 0)
+            return ((part, [message]) for part, message in found)
+
+        monkeypatch.setattr(Cluster, "read", reordered if order else original)
+        with ExitStack() as held:
+            files = list_inputs([address_of(kafka_broker, topic)], spooled=SpooledInputs(held))
+            return [Path(file.location.path).read_bytes().splitlines() for file in files]
+
+    def values(lines: Sequence[bytes]) -> list[bytes | None]:
+        """The values in the lines, which have them as JSON or as texts."""
+        found = [json.loads(line) for line in lines]
+        assert [(line["offset"], line["key"]) for line in found] == [(place, "k") for place in range(len(found))]
+        texts = [line["value"] if isinstance(line["value"], str | None) else dumped(line["value"]) for line in found]
+        return [None if text is None else text.encode() for text in texts]
+
+    dumped = partial(json.dumps, separators=(",", ":"))
+    for order in range(3):
+        found = reading(order)
+        if kind == "JSON":
+            assert [values(lines) for lines in found] == partitions
+        else:
+            assert found == [[value for value in own if value and kind] for own in partitions]
+
+
+@pytest.mark.example("GG321")
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_value_of_another_kind_in_another_partition(
+    order: int, kafka_broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first partition says that the values are Avro; the other has one that is not, or that is all it has."""
+    topic = kafka_broker.topic(2)
+    kafka_broker.send(topic, [(None, AVRO)] * 150, partition=0)
+    kafka_broker.send(topic, [(None, b'{"a":1}')] * 150, partition=1)
+    original = Cluster.read
+
+    def ordered(self: Cluster, parts: Any) -> Any:
+        return iter(sorted(original(self, parts), key=lambda item: order * item[0].number))
+
+    monkeypatch.setattr(Cluster, "read", ordered)
+    with ExitStack() as held, pytest.raises(Abend) as caught:
+        list_inputs([address_of(kafka_broker, topic)], spooled=SpooledInputs(held))
+    (found,) = caught.value.diagnostics
+    assert (found.code, found.span.file, found.span.message) == ("GG321", f"{address_of(kafka_broker, topic)}/1", 0)
+
+
+def test_a_topic_that_is_made_again_while_it_is_read(
+    kafka_broker: KafkaBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with brokers that have ids: the new topic may have as many messages as the old one."""
+    topic = filled(kafka_broker)
+    known = iter(["first", "second"])
+    monkeypatch.setattr("ggfmt.kafka.cluster.topic_ids", lambda settings, names: {topic: next(known)})
+    found = refused(kafka_broker, topic, tmp_path)
+    assert found.code == "GG579"
+    assert "made again while ggfmt read it" in found.message
 
 
 # Values that are no JSON
@@ -637,14 +723,14 @@ def test_preview_and_dry_run_read_little(
 ) -> None:
     topic = filled(kafka_broker, 30_000, 2)
     taken = []
-    take = Cluster.take
+    original = Cluster.read
 
-    def counting(self: Cluster, part: Any) -> Any:
-        found = take(self, part)
-        taken.append(len(found))
-        return found
+    def counting(self: Cluster, parts: Any) -> Any:
+        for part, messages in original(self, parts):
+            taken.append(len(messages))
+            yield part, messages
 
-    monkeypatch.setattr(Cluster, "take", counting)
+    monkeypatch.setattr(Cluster, "read", counting)
     ended = call("preview", f"{kafka_broker.address}/{topic}", *JSON)
     assert ended.exit_code == 0, ended.output
     assert "GG.TCUSTORD" in ended.output

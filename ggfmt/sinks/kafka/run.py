@@ -28,7 +28,7 @@ from ggfmt.formats.goldengate.kafkaconnect.converters import Converters
 from ggfmt.java.text import visible
 from ggfmt.kafka import SCHEME
 from ggfmt.kafka.cluster import topic_ids, topic_settings
-from ggfmt.kafka.consume import ends
+from ggfmt.kafka.consume import Pair, ends
 from ggfmt.kafka.jobs import OWN_TOPICS, STATE, STATE_TOPIC, Fenced, Transactions, make_state_topic, make_topics
 from ggfmt.kafka.request import KafkaRequest
 from ggfmt.lazy import lazy_regex
@@ -40,7 +40,6 @@ from ggfmt.reading.runner import InProcess, Runner
 from ggfmt.reading.scan import Scan
 from ggfmt.reading.tasks import STOP_FILE
 from ggfmt.sinks.kafka.send import (
-    Pair,
     PartitionRecord,
     Sending,
     SendOutcome,

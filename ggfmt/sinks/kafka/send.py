@@ -20,15 +20,13 @@ from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.kafka.client import ClientSettings
 from ggfmt.kafka.cluster import topic_ids
-from ggfmt.kafka.consume import Cluster, Mark
+from ggfmt.kafka.consume import Cluster, Mark, Pair
 from ggfmt.kafka.jobs import ATOMIC_SECONDS, TRANSACTION_SECONDS, Fenced, Message, Transactions, read_records
 from ggfmt.sinks.kafka.staging import Descriptions, Grouping, StagedMessages
 from ggfmt.sinks.kafka.state import JobState, decode_record
 
 _COMMIT_MESSAGES, _COMMIT_BYTES, _COMMIT_SECONDS = 50_000, 32 << 20, 10.0
 _BATCH_BYTES = 1_000_000  # of the protocol, as clients have it by default
-
-Pair = tuple[str, int]  # a topic and one of its partitions
 
 
 class PartitionRecord(msgspec.Struct, frozen=True):
@@ -262,21 +260,24 @@ def changed_topics(
     cluster = Cluster(settings, "read_uncommitted")  # an open transaction of another program may hide messages
     try:
         there = cluster.topics()
-        for topic in sorted({topic for topic, _ in sent}):
+        topics = sorted({topic for topic, _ in sent})
+        pairs = [(topic, n) for topic in topics for n in range(min(len(run.begins[topic]), len(there.get(topic, ()))))]
+        records = {pair: sent.get(pair, PartitionRecord(run.run, 0, "")) for pair in pairs}
+        bounds = cluster.bounds(pairs)
+        marks = {pair: replace(records[pair].last, id=run.ids.get(pair[0], "")) for pair in pairs}
+        differences = cluster.differences(marks, ids, bounds)
+        for topic in topics:
             begins = run.begins[topic]
             if len(there.get(topic, ())) < len(begins):
                 yield topic, "it was deleted", True  # and perhaps made again, with fewer partitions
                 continue
-            records = {number: sent.get((topic, number), PartitionRecord(run.run, 0, "")) for number in there[topic]}
-            bounds = cluster.bounds(topic, there[topic])
             for number, begin in enumerate(begins):
-                mark = replace(records[number].last, id=run.ids.get(topic, ""))
-                difference = cluster.difference(topic, number, mark, ids.get(topic, ""), bounds[number])
-                if difference is not None:
-                    yield topic, f"it was deleted and made again; {difference}", True
+                pair = topic, number
+                if pair in differences:
+                    yield topic, f"it was deleted and made again; {differences[pair]}", True
                     break
-                if records[number].messages and begin < bounds[number][0]:
-                    yield topic, f"partition {number} keeps messages only from offset {bounds[number][0]} on", False
+                if records[pair].messages and begin < bounds[pair][0]:
+                    yield topic, f"partition {number} keeps messages only from offset {bounds[pair][0]} on", False
                     break
     finally:
         cluster.close()

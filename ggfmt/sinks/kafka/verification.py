@@ -26,39 +26,48 @@ def verify(settings: ClientSettings, job: str | None = None) -> Verification:
         what = "no job has sent anything" if job is None else f"the job `{visible(job)}` has sent nothing"
         raise UsageError("GG574", what, settings.shown, "check the address and `--job`")
     found = Verification(words=("job", "topic", "topic"), runs=len(runs))
+    parts = {name: _ranges(run, settings.shown) for name, run in sorted(runs.items())}
+    digests = {part: PartitionDigest() for own in parts.values() for part in own}
     cluster = Cluster(settings)
     try:
-        for name, run in sorted(runs.items()):
-            found.findings += _verify(cluster, name, run, found)
+        for part, messages in cluster.read(digests):
+            columns = [
+                pa.array([message.key() for message in messages], pa.binary()),
+                pa.array([message.value() for message in messages], pa.binary()),
+            ]
+            digests[part].update(*columns)
+            found.size += sum(pc.sum(pc.binary_length(column)).as_py() or 0 for column in columns)
     finally:
         cluster.close()
+    for name, own in parts.items():
+        run = runs[name]
+        if not run.is_complete:
+            message = f"run {run.run} of the job `{visible(name)}` was interrupted, and a part of its messages is there"
+            help = "run its command again: it goes on where it was"
+            found.findings.append(Diagnostic("GG574", message, settings.shown, help))
+        found.files += len({part.topic for part in own})
+        for part in own:
+            found.messages[name, part.topic] += digests[part].messages
+            found.findings += _findings(run, part, digests[part])
     return found
 
 
-def _verify(cluster: Cluster, job: str, run: JobState, found: Verification) -> Iterator[Diagnostic]:
-    shown = cluster.settings.shown
-    if not run.is_complete:
-        message = f"run {run.run} of the job `{visible(job)}` was interrupted, and a part of its messages is there"
-        yield Diagnostic("GG574", message, shown, "run its command again: it goes on where it was")
-        return
-    for topic, begins in run.begins.items():
-        for number, (begin, end) in enumerate(zip(begins, run.ends[topic], strict=True)):
-            wanted, digest_of_run = run.digests[topic][number]
-            part = Partition(topic, number, begin, end, f"{shown}/{topic}/{number}", begin)
-            digest = PartitionDigest()
-            while messages := cluster.take(part):
-                columns = [
-                    pa.array([message.key() for message in messages], pa.binary()),
-                    pa.array([message.value() for message in messages], pa.binary()),
-                ]
-                digest.update(*columns)
-                found.size += sum(pc.sum(pc.binary_length(column)).as_py() or 0 for column in columns)
-            found.messages[job, topic] += digest.messages
-            place = Span(file=part.shown)
-            if digest.messages != wanted:
-                message = f"the run has sent {wanted:,} messages from offset {begin} on; there are {digest.messages:,}"
-                help = "another program may have sent some to the topic meanwhile, or removed some"
-                yield Diagnostic("GG510", message, place, help)
-            elif wanted and digest.text != digest_of_run:
-                yield Diagnostic("GG510", "the messages differ from what the run has sent", place)
-        found.files += 1
+def _ranges(run: JobState, shown: str) -> list[Partition]:
+    return [
+        Partition(topic, number, begin, end, f"{shown}/{topic}/{number}")
+        for topic, begins in run.begins.items()
+        if run.is_complete
+        for number, (begin, end) in enumerate(zip(begins, run.ends[topic], strict=True))
+    ]
+
+
+def _findings(run: JobState, part: Partition, digest: PartitionDigest) -> Iterator[Diagnostic]:
+    wanted, digest_of_run = run.digests[part.topic][part.number]
+    place = Span(file=part.shown)
+    if digest.messages != wanted:
+        begin = run.begins[part.topic][part.number]
+        message = f"the run has sent {wanted:,} messages from offset {begin} on; there are {digest.messages:,}"
+        help = "another program may have sent some to the topic meanwhile, or removed some"
+        yield Diagnostic("GG510", message, place, help)
+    elif wanted and digest.text != digest_of_run:
+        yield Diagnostic("GG510", "the messages differ from what the run has sent", place)

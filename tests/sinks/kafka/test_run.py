@@ -800,3 +800,13 @@ def test_options_of_kafka_need_kafka(tmp_path: Path, option: dict[str, Any]) -> 
     given = changes(tmp_path / "in.json", range(3))
     code, _ = failed(lambda: ggfmt.convert(given, to="json", output=tmp_path / "out", master="none[1]", **option))
     assert code == "GG577"
+
+
+def test_the_verification_reads_all_topics_at_once(place: Place) -> None:
+    """A client that meets a topic asks for its place and waits: a second for each that comes after another."""
+    tables = tuple(f"S.T{number}" for number in range(12))
+    place.send(changes(place.directory / "in.json", range(600), tables), create_topics=3)
+    start = time.monotonic()
+    found = verify(ClientSettings(place.broker.brokers), place.prefix)
+    assert time.monotonic() - start < 4
+    assert (found.files, found.messages.total(), found.findings) == (12, 600, [])
