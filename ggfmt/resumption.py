@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -14,6 +14,7 @@ from ggfmt.commit.interrupted import KEPT_DAYS, Interrupted, interrupted_runs
 from ggfmt.commit.journal import staging_of
 from ggfmt.commit.locking import machine_since_start
 from ggfmt.commit.names import counted
+from ggfmt.commit.store import FAILURES
 from ggfmt.location import Location
 from ggfmt.reading.resume import Results, digest_of
 from ggfmt.reading.runner import Runner
@@ -61,12 +62,13 @@ def keep_results(
     results = Results([output.staging(run) for output in outputs], parallelism, processes, trusted)
 
     def end() -> None:
-        count = results.count()
-        for output in outputs:
-            output.keeps = count > 0
-        if count:
-            there = f"{counted(count, 'result')} of tasks stay for {KEPT_DAYS} days"
-            log.warning("%s: the same command goes on with them; `--fresh` starts again", there)
+        with suppress(*FAILURES):  # a store may not answer, which is why the run ends
+            count = results.count()
+            for output in outputs:
+                output.keeps = count > 0
+            if count:
+                there = f"{counted(count, 'result')} of tasks stay for {KEPT_DAYS} days"
+                log.warning("%s: the same command goes on with them; `--fresh` starts again", there)
 
     held.callback(end)
     return results.over(runner), held

@@ -15,7 +15,7 @@ import msgspec
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import READ, memory, non_null_values, numbered
+from ggfmt.arrow.arrays import READ, memory, non_null_values
 from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.kafka.client import ClientSettings
@@ -192,9 +192,7 @@ class _Sender:
         self._outcome.records = {pair: self._record(pair) for pair in self._digests}
 
     def _send(self, batch: pa.RecordBatch) -> None:
-        for (topic, partition), rows in self._divided(batch):
-            pair = topic, partition
-            part = batch if len(rows) == len(batch) else batch.take(rows)
+        for pair, part in self._divided(batch):
             digest = self._digests.setdefault(pair, PartitionDigest())
             before = self._begun[pair].messages - digest.messages if pair in self._begun else 0
             if before > 0:
@@ -206,28 +204,38 @@ class _Sender:
                 if self._sending.is_complete:
                     raise Abend.of(other_messages(self._sending.settings, self._sending.job, pair))
                 digest.update(part["key"], part["value"])
-                self._transactions.send(topic, partition, _messages(part))
+                self._transactions.send(*pair, _messages(part))
                 self._touched.add(pair)
                 self._messages += len(part)
                 self._bytes += part.nbytes
                 self._outcome.sent += len(part)
 
-    def _divided(self, batch: pa.RecordBatch) -> Iterator[tuple[Pair, pa.Int64Array]]:
-        """Yield the partitions with their rows. Messages without one take the partitions of their topic in turn."""
-        topics, partitions = batch["topic"], batch["partition"]
-        names = topics.dictionary_encode()
-        for place, topic in enumerate(non_null_values(names.dictionary)):
-            count = self._sending.partitions[topic]
-            rows = pc.indices_nonzero(pc.equal(names.indices, place)) if len(names.dictionary) > 1 else None
-            own = partitions if rows is None else partitions.take(rows)
-            if own.null_count:
-                start = self._turns.get(topic, 0)
-                self._turns[topic] = start + own.null_count
-                turns = iter(range(start, start + own.null_count))
-                own = pa.array([next(turns) % count if p is None else p for p in own.to_pylist()], pa.int32())
-            places = numbered(len(batch)) if rows is None else pc.cast(rows, pa.int64())
-            for partition in sorted(non_null_values(pc.unique(own))):
-                yield (topic, partition), places.filter(pc.equal(own, partition))
+    def _divided(self, batch: pa.RecordBatch) -> Iterator[tuple[Pair, pa.RecordBatch]]:
+        """Yield the partitions with their messages."""
+        names = batch["topic"].dictionary_encode()
+        topics, places = non_null_values(names.dictionary), pc.cast(names.indices, pa.int64())
+        partitions = pc.cast(self._chosen(batch["topic"], batch["partition"]), pa.int64())
+        width = 1 + (pc.max(partitions).as_py() or 0)
+        numbers = pc.add(pc.multiply(places, width), partitions)
+        order = pc.array_sort_indices(numbers)  # a stable sort
+        runs = pc.run_end_encode(numbers.take(order))
+        batch = batch.take(order) if len(runs.values) > 1 else batch
+        start = 0
+        for number, end in zip(non_null_values(runs.values), non_null_values(runs.run_ends), strict=True):
+            yield (topics[number // width], number % width), batch.slice(start, end - start)
+            start = end
+
+    def _chosen(self, topics: pa.Array[Any], partitions: pa.Array[Any]) -> pa.Array[Any]:
+        """Return the partitions of messages. Those without one take the partitions of their topic in turn."""
+        if not partitions.null_count:
+            return partitions
+        chosen: list[int] = []
+        for topic, partition in zip(non_null_values(topics), partitions.to_pylist(), strict=True):
+            if partition is None:
+                turn = self._turns.get(topic, 0)
+                self._turns[topic], partition = turn + 1, turn % self._sending.partitions[topic]
+            chosen.append(partition)
+        return pa.array(chosen, pa.int32())
 
     def _pause(self) -> float:
         """Return for how many seconds to wait, so that messages keep to the rate."""
