@@ -16,7 +16,7 @@ import ggfmt
 
 # Lines of Python by package; "" for the modules beside them.
 PYTHON_LINES = {
-    "": 2_010,
+    "": 2_012,
     "arrow": 249,
     "cli": 2_006,
     "columnar": 2_145,
@@ -41,7 +41,7 @@ PYTHON_LINES = {
     "replicat": 3_293,
     "rowfiles": 987,
     "rows": 12_459,
-    "sinks": 6_137,
+    "sinks": 6_145,
     "spark": 2_145,
 }
 C_LINES = 7_532
