@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import pyarrow as pa
@@ -99,7 +100,12 @@ class ReadJob:
         return sum((event.input, event.line) < place for event in self.events)
 
     def epoch_after(self, event: SchemaChange) -> int:
-        return self.events.index(event) + 1
+        return self._epochs[event.input, event.offset, event.table.full_name]
+
+    @cached_property
+    def _epochs(self) -> dict[tuple[int, int, str], int]:
+        places = ((event.input, event.offset, event.table.full_name) for event in self.events)
+        return {place: number for number, place in enumerate(places, 1)}
 
 
 @dataclass

@@ -36,7 +36,7 @@ PYTHON_LINES = {
     "kernels": 491,
     "model": 854,
     "options": 1_568,
-    "reading": 6_693,
+    "reading": 6_699,
     "render": 2_760,
     "replicat": 3_293,
     "rowfiles": 987,
