@@ -63,7 +63,7 @@ class _Handler(BaseHTTPRequestHandler):
         with self.server.lock:
             self.server.requests[self.command] += 1
         time.sleep(self.server.seconds)
-        return unquote(parts.path).strip("/"), parse_qs(parts.query, keep_blank_values=True), content
+        return unquote(parts.path).lstrip("/"), parse_qs(parts.query, keep_blank_values=True), content
 
     def _answer(self, status: int, body: bytes = b"", headers: Mapping[str, str] = _NO_HEADERS) -> None:
         self.send_response(status)
@@ -77,7 +77,7 @@ class _Handler(BaseHTTPRequestHandler):
         found = self.server.objects.get(key)
         told = {"Last-Modified": formatdate(MOMENT, usegmt=True), "ETag": '"1"'}
         if found is None:
-            self._answer(200 if "/" not in key else 404)
+            self._answer(404 if "/" in key.rstrip("/") else 200)  # a bucket is always there
         elif self.command == "HEAD":
             self._answer(200, headers={"Content-Length": str(len(found)), **told})
         elif asked := re.match(r"bytes=(\d+)-(\d+)", self.headers.get("Range", "")):
@@ -95,6 +95,7 @@ class _Handler(BaseHTTPRequestHandler):
         if "prefix" not in query and "list-type" not in query:
             self._object(key)
             return
+        key = key.rstrip("/")
         prefix, mark = query.get("prefix", [""])[0], query.get("delimiter", [""])[0]
         contents, prefixes = [], set()
         for path in sorted(path for path in self.server.objects if path.startswith(f"{key}/{prefix}")):
@@ -136,6 +137,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.objects[key] = b"".join(parts[number] for number in sorted(parts))
             body = "<CompleteMultipartUploadResult><ETag>1</ETag></CompleteMultipartUploadResult>"
         else:
+            key = key.rstrip("/")
             for name in re.findall(rb"<Key>([^<]*)</Key>", content):
                 self.server.objects.pop(f"{key}/{name.decode()}", None)
             body = "<DeleteResult/>"
