@@ -63,6 +63,7 @@ ENTRIES: dict[str, FormatEntry] = {
     "maxwell_json": FormatEntry("maxwell", (b'"database"',)),
     "shareplex_json": FormatEntry("shareplex", (b'"meta"',)),
     "dms_json": FormatEntry("dms", (b'"record-type"',), writes=None),
+    "wal2json": FormatEntry("wal2json", (b'"action"', b'"change"', b'"kind"'), writes=None),
 }
 
 FORMATS = LazyMapping(ENTRIES, lambda name: ENTRIES[name].declaration(name))

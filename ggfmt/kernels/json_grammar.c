@@ -25,6 +25,11 @@ static int read_argument(JsonScanner *s, Node *node, PyObject *argument, int dep
     case NAMES:
         node->place = s->identity_parts++;
         return 0;
+    case BEFORE_CELLS:
+    case AFTER_CELLS:
+        s->cells = 1;
+        node->place = s->identity_parts++;
+        return 0;
     case SLOT:
         node->place = s->slots++;
         /* fall through */
@@ -81,7 +86,8 @@ int json_read_members(JsonScanner *s, Node *node, PyObject *members, int depth) 
     return 0;
 }
 
-/* Reads types of operations: for each text its letter, and the name, text and rank of its token. A name is None for no token. */
+/* Reads types of operations: for each text its letter, and the name, text and rank of its token. A name is None for no token;
+   a letter of 0 is that of records that are only counted. */
 int json_read_ops(JsonScanner *s, PyObject *ops) {
     Memory *memory = &s->base.memory;
     PyObject *text, *meaning, *name, *token_text;

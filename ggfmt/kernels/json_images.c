@@ -119,22 +119,39 @@ static inline Verdict column_value(JsonScanner *s, JsonTable *table, Image *imag
     return TAKEN;
 }
 
-/* Takes one image from its brace to behind it. For ROWS, one without columns may be out of place. */
+/* The column whose name is at a place, from its quote to behind it; -1 if there is none. */
+static inline int named_column(const JsonTable *table, const Image *image, const char **place, const char *end) {
+    const char *at = *place + 1;
+    int escaped;
+    if (at >= end || at[-1] != '"')
+        return -1;
+    int found = expected_column(&table->names, image->expected, at, end);
+    if (found < 0) {
+        const char *close = json_string(at, end, &escaped);
+        if (close == NULL || escaped || (found = keys_find(&table->names, at, (size_t)(close - at))) < 0)
+            return -1;
+    }
+    *place = at + table->names.all[found].length + 1;
+    return found;
+}
+
+/* Ends an image. For ROWS, one without columns may be out of place. */
+static Verdict end_image(const JsonScanner *s, const Image *image) {
+    if (image->last < 0 && s->purpose != ROWS)
+        return TAKEN;
+    return image->lacking || (image->last < 0 && !(image->old && s->op == 'U')) ? ODD : TAKEN;
+}
+
+/* Takes one image from its brace to behind it. */
 static Verdict whole_image(JsonScanner *s, JsonTable *table, int old, int64_t row, const char **place, const char *end) {
     const char *at = *place;
     Image image = begin_image(s, table, old, row);
     int more;
     for (at = json_first(at, end, '{', &more); at != NULL && more; at = json_next(at, end, '{', &more)) {
-        if (at >= end || *at != '"')
+        int found = named_column(table, &image, &at, end);
+        if (found < 0)
             return ODD;
-        int found = expected_column(&table->names, image.expected, ++at, end);
-        if (found < 0) {
-            int escaped;
-            const char *close = json_string(at, end, &escaped);
-            if (close == NULL || escaped || (found = keys_find(&table->names, at, (size_t)(close - at))) < 0)
-                return ODD;
-        }
-        at = json_space(at + table->names.all[found].length + 1, end);
+        at = json_space(at, end);
         if (at >= end || *at != ':')
             return ODD;
         at = json_space(at + 1, end);
@@ -142,12 +159,37 @@ static Verdict whole_image(JsonScanner *s, JsonTable *table, int old, int64_t ro
         if (verdict != TAKEN)
             return verdict;
     }
-    if (at == NULL)
-        return ODD;
     *place = at;
-    if (image.last < 0 && s->purpose != ROWS)
-        return TAKEN;
-    return image.lacking || (image.last < 0 && !(old && s->op == 'U')) ? ODD : TAKEN;
+    return at == NULL ? ODD : end_image(s, &image);
+}
+
+/* Takes an image that is a list of cells, which `cells_member` has seen. */
+static Verdict image_of_cells(JsonScanner *s, JsonTable *table, int old, const char **place, const char *end) {
+    Image image = begin_image(s, table, old, s->base.row);
+    const char *at;
+    int more, rest, escaped;
+    for (at = json_first(*place, end, '[', &more); at != NULL && more; at = json_next(at, end, '[', &more)) {
+        int found = -1, valued = 0;
+        for (at = json_first(at, end, '{', &rest); at != NULL && rest; at = json_next(at, end, '{', &rest)) {
+            Slice member;
+            if ((at = json_name(at, end, &member, &escaped)) == NULL)
+                return ODD;
+            if (slice_is(&member, "name", 4)) {
+                if ((found = named_column(table, &image, &at, end)) < 0)
+                    return ODD;
+            } else if (slice_is(&member, "value", 5)) {
+                Verdict verdict = valued++ ? ODD : column_value(s, table, &image, found, &at, end);
+                if (verdict != TAKEN)
+                    return verdict;
+            } else if ((at = json_value(at, end)) == NULL) {
+                return ODD;
+            }
+        }
+        if (!valued)
+            return ODD;
+    }
+    *place = at;
+    return at == NULL ? ODD : end_image(s, &image);
 }
 
 /* Takes an undeclared member of the record as a column of an image, from the start of its value to behind it. All columns of
@@ -190,6 +232,10 @@ Verdict json_images(JsonScanner *s, int old, const char **place, const char *end
         *count = 1;
         *place = json_value(*place, end);
         return *place == NULL ? ODD : TAKEN;
+    }
+    if (s->cells) {
+        *count = 1;
+        return image_of_cells(s, table, old, place, end);
     }
     if (!s->listed) {
         *count = 1;

@@ -158,6 +158,40 @@ static Verdict names_part(JsonScanner *s, const Node *node, const char **place, 
     return TAKEN;
 }
 
+/* Takes the names and types of cells as a part of the identity, and notes their span as that of an image. */
+static Verdict cells_member(JsonScanner *s, const Node *node, const char **place, const char *end) {
+    int old = node->action == BEFORE_CELLS, more, rest, escaped;
+    Span *image = old ? &s->before : &s->after;
+    Bytes *names = &s->cell_names[old];
+    const char *at = *place;
+    names->size = 0;
+    *image = (Span){at, at, LITERAL, 0, 0};
+    for (at = json_first(at, end, '[', &more); at != NULL && more; at = json_next(at, end, '[', &more)) {
+        int named = 0, typed = 0;
+        for (at = json_first(at, end, '{', &rest); at != NULL && rest; at = json_next(at, end, '{', &rest)) {
+            Slice member;
+            const char *value = json_name(at, end, &member, &escaped);
+            if (value == NULL || escaped || (at = json_value(value, end)) == NULL)
+                return ODD;
+            int is_name = slice_is(&member, "name", 4), is_type = slice_is(&member, "type", 4);
+            if (is_name == named || (is_type && typed) || memchr(member.start, ' ', member.length) != NULL)
+                return ODD; /* the name comes first, and once */
+            named = 1;
+            typed |= is_type;
+            if ((is_name || is_type) && bytes_append(names, value, (size_t)(at - value)) < 0)
+                return NO_MEMORY;
+        }
+        if (bytes_append(names, ",", 1) < 0)
+            return NO_MEMORY;
+    }
+    if (at == NULL || names->size == 0)
+        return ODD;
+    image->end = *place = at;
+    s->part[node->place] = (Span){.start = names->data, .end = names->data + names->size};
+    s->parts_met++;
+    return TAKEN;
+}
+
 /* Reads an object with a `name` and a `value`, from its brace to behind it. */
 static const char *named_value(const char *at, const char *end, Span *name, Span *value) {
     int kinds, more, escaped;
@@ -289,6 +323,9 @@ static Verdict member(JsonScanner *s, Node *node, const char **place, const char
         return names_part(s, node, place, end);
     case LIST:
         return token_list(s, node, place, end);
+    case BEFORE_CELLS:
+    case AFTER_CELLS:
+        return cells_member(s, node, place, end);
     case BEFORE:
     case AFTER:
     case ROW:

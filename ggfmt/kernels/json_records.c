@@ -109,8 +109,8 @@ static Verdict whole_record(JsonScanner *s, const char **place, const char *end,
     Verdict verdict = json_object(s, &s->root, place, end);
     if (verdict != TAKEN)
         return verdict;
-    if (!s->op)
-        return ODD;
+    if (!s->op) /* a record that is only counted has no images */
+        return s->named != NULL && s->before.start == NULL && s->after.start == NULL && s->row_image.start == NULL ? TAKEN : ODD;
     s->whole = 1;
     verdict = json_find_table(s);
     if (verdict == TAKEN)
@@ -195,6 +195,12 @@ Verdict json_record(Scanner *base, const char **place, const char *end, int64_t 
     Verdict verdict = whole_record(s, place, end, ordinal);
     if (verdict == TAKEN && !is_utf8(start, *place))
         verdict = ODD;
+    if (verdict == TAKEN && !s->op) {
+        if (base->in_span && json_space(*place, end) != end)
+            verdict = ODD;
+        else
+            s->ops[s->named - s->ops].count++;
+    }
     if (verdict == TAKEN && s->pairs.size)
         verdict = json_keep_pairs(s);
     if (verdict == ODD)

@@ -29,6 +29,8 @@ static void free_scanner(Scanner *base) {
     JsonScanner *s = (JsonScanner *)base;
     bytes_free(&s->pairs);
     bytes_free(&s->names);
+    bytes_free(&s->cell_names[0]);
+    bytes_free(&s->cell_names[1]);
 }
 
 static PyObject *bind_alias(PyObject *self, PyObject *args) {
@@ -50,10 +52,24 @@ static PyObject *take_pairs(PyObject *self, PyObject *number) {
     return table == NULL ? NULL : bytes_take(&((JsonTable *)table)->pairs);
 }
 
+static PyObject *take_counts(PyObject *self, PyObject *Py_UNUSED(none)) {
+    JsonScanner *s = (JsonScanner *)self;
+    PyObject *counts = scanner_idle(&s->base) ? PyList_New(s->op_count) : NULL;
+    for (int i = 0; counts != NULL && i < s->op_count; i++) {
+        PyObject *count = PyLong_FromLongLong(s->ops[i].count);
+        if (count == NULL || PyList_SetItem(counts, i, count) < 0)
+            Py_CLEAR(counts);
+        s->ops[i].count = 0;
+    }
+    return counts;
+}
+
 static PyMethodDef methods[] = {
     {"bind_alias", bind_alias, METH_VARARGS, "bind_alias(identity, number, states): binds one more identity to a table"},
     {"take_pairs", take_pairs, METH_O,
      "take_pairs(number) -> the places of columns that came next to each other, in pairs of int32, since the last call"},
+    {"take_counts", take_counts, METH_NOARGS,
+     "take_counts() -> for each type of operation, the number of records that are only counted, since the last call"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -9,8 +9,11 @@
 /* What a member is. NOTE: a slot without a value, which shows that the member is present. ROW: the before image of a delete,
    the after image of every other operation. OLD: the before image of an update; other operations ignore it. NAMES: a part
    of the identity, the names of an object's members. LIST: tokens in objects, each with a `name` and a `value`; the token
-   whose name is `same` is a slot instead. */
-enum Action { SKIP, ENTER, IDENTITY, SLOT, NOTE, OP, TOKENS, BEFORE, AFTER, SAME, ROW, OLD, NAMES, LIST };
+   whose name is `same` is a slot instead. BEFORE_CELLS, AFTER_CELLS: an image as a list of cells, which are objects that
+   start with a `name`, and have a `value` and perhaps a `type`; the names and types are a part of the identity. */
+enum Action {
+    SKIP, ENTER, IDENTITY, SLOT, NOTE, OP, TOKENS, BEFORE, AFTER, SAME, ROW, OLD, NAMES, LIST, BEFORE_CELLS, AFTER_CELLS
+};
 
 /* Kinds of JSON values that a member takes. STAMP: a string with a time that `json_stamp` takes. */
 enum { STRINGS = 1, NULLS = 2, INTEGERS = 4, NUMBERS = 8, BOOLEANS = 16, NESTED = 32, STAMP = 64 };
@@ -86,7 +89,8 @@ typedef struct {
 
 typedef struct {
     Slice from;
-    char letter;
+    char letter;   /* 0 for records that are no operations and are only counted */
+    int64_t count; /* of such records */
     Slice token; /* the name and the text of a token that such operations have, and its rank */
     Slice token_text;
     int rank;
@@ -122,11 +126,13 @@ typedef struct {
     enum Purpose purpose;
     Bytes pairs; /* of the record in hand, as in its table; those that were met before are not among them */
     int listed; /* images are in lists */
+    int cells;  /* images are lists of cells */
     OpName *ops;
     int op_count;
     ImageRules rules;
     Slice row_token; /* with several operations in a record, the name of the token with the number of each */
     Bytes names; /* the names of the record's NAMES */
+    Bytes cell_names[2]; /* the names and types of the record's cells, after and before the operation */
     /* the record in hand */
     Span slot[MAX_SLOTS];
     Span part[MAX_SLOTS];

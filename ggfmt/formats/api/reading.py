@@ -64,7 +64,8 @@ class KafkaMessage(NamedTuple):
 
 @dataclass(frozen=True)
 class KafkaEnvelopes:
-    """The origin of a chunk of values: its chunk, the messages, and why one is invalid, by its place."""
+    """The origin of a chunk of values: its chunk, the messages, and why one is invalid, by its place. There are no
+    messages if other rows than those of a topic enclose the values."""
 
     chunk: Chunk
     messages: Sequence[KafkaMessage]

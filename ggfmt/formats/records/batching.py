@@ -106,7 +106,7 @@ class BatchingReader(Reader, Generic[Table]):
             self._forget()
         self._chunks.append(_BufferedChunk(self.ordinal, chunk))
         self._held_bytes += len(chunk.data)
-        self.wrapped |= chunk.wrapped is not None
+        self.wrapped |= chunk.wrapped is not None and bool(chunk.wrapped.messages)
         if chunk.problem is not None:
             self.ordinal += 1
             yield self.reject(self.ordinal - 1, chunk.problem)
@@ -222,7 +222,8 @@ class BatchingReader(Reader, Generic[Table]):
 
     def message(self, ordinal: int) -> KafkaMessage | None:
         held = self._held(ordinal)
-        return None if held.chunk.wrapped is None else held.chunk.wrapped.messages[ordinal - held.first]
+        wrapped = held.chunk.wrapped
+        return wrapped.messages[ordinal - held.first] if wrapped is not None and wrapped.messages else None
 
     def reject(self, ordinal: int, diagnostic: Diagnostic) -> Reject:
         held = self._held(ordinal)

@@ -218,6 +218,8 @@ class DeclaredDialect(Dialect):
         members = self._declared(record)
         word = members.by_action[roles.OP].get(record)
         op = None if word is None else members.ops.get(word)
+        if isinstance(op, roles.OpToken) and not op.op:
+            return op.name
         return self.others(record, word) if op is None else self.operations(record, op)
 
     def operations(self, record: Any, op: str | roles.OpToken) -> list[Change]:

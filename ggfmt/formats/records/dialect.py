@@ -224,7 +224,7 @@ class Dialect(Scanned, ImageRules, ABC):
     @classmethod
     def has_message_keys(cls, chunk: Chunk) -> bool:
         """Return whether the records of a chunk are in messages whose keys may name key columns."""
-        return chunk.wrapped is not None or bool(chunk.layout.keys)
+        return (chunk.wrapped is not None and bool(chunk.wrapped.messages)) or bool(chunk.layout.keys)
 
     def message_keys(self, chunk: Chunk) -> Iterator[bytes | None]:
         """Return the keys of the messages of a chunk in order; endlessly None for a chunk without messages."""

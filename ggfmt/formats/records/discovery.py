@@ -153,7 +153,10 @@ class DialectDiscovery(DialectScanning, Discovery):
         name = table.full_name
         if self._is_new(table) and name_problem(name) is None:
             self._declared[name] = table
-            if start is None:
+            if chunk.wrapped is not None:
+                chunk = replace(chunk.wrapped.chunk, input=chunk.input)
+                start = (chunk.spans or ())[index][0]
+            elif start is None:
                 start = self.dialect.spans(chunk)[index][0]
             if isinstance(item, Change):
                 self._findings.append(SelfDescribed.met(table, chunk, start))

@@ -48,21 +48,21 @@ _OF_ODD_SHAPES = ("GG204", "GG304", "GG305", "GG308")  # problems that a record 
 _TWICE = "with a column twice in an image; ggfmt uses the last value"
 
 
-def stamps(values: Sequence[str | int | None]) -> tuple[pa.StringArray, Wrong]:
+def stamps(values: Sequence[str | int | None], problem: Diagnostic) -> tuple[pa.StringArray, Wrong]:
     """Return timestamps as texts, and problems by row; numbers are microseconds since 1970."""
     alone = [value for value in values if value is None or isinstance(value, str)]
     if len(alone) == len(values):
         return texts(alone), {}
-    found, wrong = stamps_of([value if isinstance(value, int) else None for value in values])
+    found, wrong = stamps_of([value if isinstance(value, int) else None for value in values], problem)
     if any(isinstance(value, str) for value in values):
         found = texts([v if isinstance(v, str) else s for v, s in zip(values, found.to_pylist(), strict=True)])
     return found, wrong
 
 
-def stamps_of(micros: Sequence[int | None] | pa.Int64Array) -> tuple[pa.StringArray, Wrong]:
-    """Convert microseconds since 1970 to timestamps as texts; also return problems (GG308) by row."""
+def stamps_of(micros: Sequence[int | None] | pa.Int64Array, problem: Diagnostic) -> tuple[pa.StringArray, Wrong]:
+    """Convert microseconds since 1970 to timestamps as texts; also return the problem by row, of years out of range."""
     found, bad = micros_text(micros)
-    return found, dict.fromkeys(bad, Diagnostic("GG308", "the time of the operation is out of range"))
+    return found, dict.fromkeys(bad, problem)
 
 
 @dataclass
@@ -127,6 +127,15 @@ class DialectReader(BatchingReader[DialectTable], routing.DialectScanning):
         self._keyed |= self.dialect.has_message_keys(chunk)
         for _, _, _, meaning in self.examined(chunk):
             yield from self.take_in_one(meaning)
+        self._count_others()
+
+    def set_aside(self) -> None:
+        super().set_aside()
+        self._count_others()
+
+    def _count_others(self) -> None:
+        if self.scanner is not None:
+            self.others.update(self.scanner.take_counts())
 
     def reads_whole(self, chunk: Chunk) -> bool:
         # If definitions are provisional, never decode whole chunks: that does not find records that contradict the
@@ -260,7 +269,9 @@ class DialectReader(BatchingReader[DialectTable], routing.DialectScanning):
     def _places(self, scanned: SourceBatch) -> tuple[pa.StringArray, pa.StringArray, Wrong]:
         if self._placed[0] is not scanned:
             op_ts, position = self._dialect.times(scanned), self._dialect.positions(scanned)
-            op_ts, wrong = stamps_of(op_ts) if isinstance(op_ts, pa.Int64Array) else (op_ts, {})
+            wrong: Wrong = {}
+            if isinstance(op_ts, pa.Int64Array):
+                op_ts, wrong = stamps_of(op_ts, self.dialect.wrong_time)
             self._placed = scanned, (op_ts, position, wrong)
         placed: tuple[pa.StringArray, pa.StringArray, Wrong] = self._placed[1]
         return placed
@@ -359,7 +370,7 @@ class DialectReader(BatchingReader[DialectTable], routing.DialectScanning):
         if wrong:
             return wrong
         self._twice.clear()
-        op_texts, wrong = stamps(op_ts)
+        op_texts, wrong = stamps(op_ts, self.dialect.wrong_time)
         if wrong:
             return wrong
         rows = self._rows(table, (*befores, *afters))

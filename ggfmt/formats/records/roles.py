@@ -40,6 +40,7 @@ ANY = STRING | NULL | INTEGER | NUMBER | BOOLEAN | NESTED
 _KINDS = {str: STRING, int: INTEGER, float: INTEGER | NUMBER, bool: BOOLEAN, NoneType: NULL}
 
 SKIP, ENTER, IDENTITY, SLOT, NOTE, OP, TOKENS, BEFORE, AFTER, SAME, ROW, OLD, NAMES, LIST = range(14)
+BEFORE_CELLS, AFTER_CELLS = 14, 15
 
 MAX_NOTES = 12  # for which the scanner has room
 
@@ -97,12 +98,19 @@ COLUMNS = Columns.COLUMNS
 
 
 class OpToken(NamedTuple):
-    """An operation type that adds a token with a text, unless the operation has a token of this name."""
+    """An operation type that adds a token with a text, unless the operation has a token of this name.
+
+    If the type is empty, records are no operations, have no images, and are counted under the name.
+    """
 
     op: str
     name: str
     text: str
     rank: int = 0
+
+
+def counted(word: str) -> OpToken:
+    return OpToken("", word, "")
 
 
 Ops = Mapping[str, str | OpToken]  # operation types by the texts that messages have for them
@@ -245,6 +253,14 @@ def before(when: str | None = None) -> Role:
 
 def after(when: str | None = None) -> Role:
     return Role(AFTER, when)
+
+
+def cells(action: int) -> Role:
+    """Take an image, by `BEFORE_CELLS` or `AFTER_CELLS`, as a list of objects with a `name`, a `value` and a `type`.
+
+    The names and types are a part of the record's identity.
+    """
+    return Role(action)
 
 
 def row(listed: bool = False, when: str | None = None) -> Role:

@@ -130,7 +130,7 @@ class DialectRouter(DialectScanning, Router):
 
     def route(self, chunk: Chunk) -> Routed:
         """Raises: Unroutable if a record has several tables, or its table depends on other records."""
-        if chunk.problem is not None or chunk.layout.keys:
+        if chunk.problem is not None or chunk.layout.keys or (chunk.wrapped is not None and not chunk.wrapped.messages):
             raise Unroutable
         self.ordinal = 0
         self._cut, self._is_cut = chunk, False

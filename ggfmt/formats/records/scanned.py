@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.columnar.timestamps import scale_numbers
+from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.decoding import Decoding
 from ggfmt.formats.records.scanner import SourceBatch
@@ -28,10 +29,12 @@ class Scanned(Decoding):
                then makes all tokens if the caller requests the ids: this is slower than a member with the role
                `roles.transaction`.
     with_transactions  the caller requested the ids of transactions
+    wrong_time  the problem of an operation whose time is out of range
     """
 
     scanned: ClassVar[bool] = False
     transaction_tokens: ClassVar[tuple[str, ...]] = ()
+    wrong_time: ClassVar[Diagnostic] = Diagnostic("GG308", "the time of the operation is out of range")
     with_transactions = False
 
     def __init__(self) -> None:

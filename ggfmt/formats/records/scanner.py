@@ -23,7 +23,7 @@ from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api.reading import Chunk, Spans
 from ggfmt.formats.json.cut import is_value
 from ggfmt.formats.records.problems import IMAGE_RULES
-from ggfmt.formats.records.roles import ANY, ENTER, LIST, NOTE, SKIP, SLOT, TOKENS, Grammar, Member, OpToken
+from ggfmt.formats.records.roles import ANY, ENTER, LIST, NOTE, SKIP, SLOT, TOKENS, Grammar, Member, OpToken, type_of
 from ggfmt.kernels import REFUSALS
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import TableDef
@@ -198,6 +198,10 @@ class Scanner:
     def binds(self, table: str) -> bool:
         return table in self._numbers
 
+    def take_counts(self) -> dict[str, int]:
+        """Return the numbers of records that are no operations, by word, since the last call."""
+        return {}
+
     @property
     def tables(self) -> Sequence[str]:
         return [*self._numbers]
@@ -260,6 +264,7 @@ class JsonScanner(Scanner):
         if routes:
             self.route()
         self.notes = [(place, full_name) for place, (_, full_name) in enumerate(slots) if full_name is not None]
+        self._words = ["" if type_of(op) else op[1] for text, op in grammar.ops.items() if is_plain(text)]
         self._columns: dict[str, tuple[str, ...]] = {}
         self._room = MAX_IDENTITIES
 
@@ -302,6 +307,11 @@ class JsonScanner(Scanner):
             names = self._columns[table]
             for first, second in zip(places[::2], places[1::2], strict=True):
                 yield names[first], names[second]
+
+    def take_counts(self) -> dict[str, int]:
+        if not any(self._words):
+            return {}
+        return {word: count for word, count in zip(self._words, self.native.take_counts(), strict=True) if count}
 
     def scan(self, data: bytes, place: int, ordinal: int) -> ScanResult:
         """Take consecutive records from a place on, up to an odd one; `ordinal` belongs to the first record."""
@@ -424,6 +434,8 @@ class Scanning(ABC):
 
 def _op(meaning: str | OpToken, with_tokens: bool) -> tuple[bytes, bytes | None, bytes | None, int]:
     if isinstance(meaning, OpToken):
+        if not meaning.op:
+            return b"\0", None, None, 0
         if with_tokens:
             return meaning.op.encode(), meaning.name.encode(), meaning.text.encode(), meaning.rank
         meaning = meaning.op

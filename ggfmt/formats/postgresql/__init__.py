@@ -1,0 +1,1 @@
+"""What formats of changes from PostgreSQL share."""

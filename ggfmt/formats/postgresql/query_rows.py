@@ -1,0 +1,242 @@
+"""Rows of a query on a replication slot in files: `lsn`, `xid` and `data` of `pg_logical_slot_get_changes`.
+
+Files have them as `psql` prints them (unaligned, aligned, expanded, or with tabs), as CSV, or as `COPY` writes them.
+A frame says where rows start, and what `data` is without the escapes of the frame.
+
+* `psql` breaks a value with line feeds over lines that end with ` +`. It pads lines, so that blanks before a line feed
+  are lost; it also writes tabs as blanks. JSON does not contain such characters in strings.
+* `COPY` doubles each backslash, and `psql` does not. Lines with tabs look the same. If only one of the two readings is
+  a valid value, it counts; the first bytes of a file may decide for the whole file. Otherwise the row is refused.
+
+The chunks have each record at the place of its row, and only the rows themselves without records (`KafkaEnvelopes`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import BinaryIO, NamedTuple, Protocol
+
+from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.formats.api.reading import Chunk, KafkaEnvelopes, Layout, Source, Spans
+from ggfmt.formats.json.cut import BOM
+from ggfmt.lazy import lazy_regex
+
+# Frames; a layout has one as its envelope. LINES: each line is `data`.
+ALIGNED, EXPANDED, CSV, PIPES, TABS, COPIED_TABS, PRINTED_TABS, LINES, COPIED_LINES = (
+    f"query rows: {word}"
+    for word in (
+        "aligned", "expanded", "csv", "pipes", "tabs", "tabs of copy", "tabs of psql", "lines", "lines of copy"
+    )
+)  # fmt: skip
+AUTO, COPY, PSQL = "auto", "copy", "psql"  # who escaped the values of lines
+
+CHUNK_BYTES = 1 << 20
+_NOTHING = b"!"  # no record
+
+_LSN = rb"[0-9A-Fa-f]{1,8}/[0-9A-Fa-f]{1,8}"
+_DIVIDED = rb"(?:(" + _LSN + rb")%b([0-9]{0,10})%b)"
+_STARTS = {
+    ALIGNED: lazy_regex(rb"(?<![+\r])\n|(?<=[^+])\r\n"),
+    EXPANDED: lazy_regex(rb"^(?=-\[ RECORD )", re.MULTILINE),
+    CSV: lazy_regex(rb"^(?=" + _LSN + rb',[0-9]*,|"(?!"))', re.MULTILINE),
+    PIPES: lazy_regex(rb"^(?=" + _LSN + rb"\|[0-9]*\|)", re.MULTILINE),
+    TABS: lazy_regex(rb"^(?=" + _LSN + rb"\t[0-9]*\t)", re.MULTILINE),
+    LINES: lazy_regex(rb"\n"),
+}
+_STARTS |= {COPIED_TABS: _STARTS[TABS], PRINTED_TABS: _STARTS[TABS], COPIED_LINES: _STARTS[LINES]}
+FRAMES = frozenset(_STARTS)
+_ROWS = {
+    ALIGNED: lazy_regex(rb" *(?:(" + _LSN + rb") *\| *([0-9]{0,10}) *\| )?(.*)", re.DOTALL),
+    EXPANDED: lazy_regex(
+        rb"-\[ RECORD [0-9]+ \][-+]*\r?\n(?:lsn +\| (" + _LSN + rb") *\r?\n)?(?:xid +\| ([0-9]*) *\r?\n)?data +\| (.*)",
+        re.DOTALL,
+    ),
+    CSV: lazy_regex(_DIVIDED % (b",", b",") + rb'?(?:"((?:[^"]+|"")*)"|([^"\r\n]+))', re.DOTALL),
+    PIPES: lazy_regex(_DIVIDED % (rb"\|", rb"\|") + rb"(.*)", re.DOTALL),
+    TABS: lazy_regex(_DIVIDED % (b"\t", b"\t") + rb"(.*)", re.DOTALL),
+    LINES: lazy_regex(rb"()()(.*)", re.DOTALL),
+}
+_ROWS |= {COPIED_TABS: _ROWS[TABS], PRINTED_TABS: _ROWS[TABS], COPIED_LINES: _ROWS[LINES]}
+# What is no row: names of columns, the line below them, the number of rows, the end of a `COPY`. It may follow a row.
+_NO_ROW = (
+    rb'[ \t]*(?:"?lsn"?[ \t]*[|,\t][ \t]*"?xid"?[ \t]*[|,\t][ \t]*)?"?data"?[ \t]*|-+(?:\+-+)*|\([0-9]+ rows?\)|\\\.'
+)
+_SKIPPED = lazy_regex(rb"(?:(?:" + _NO_ROW + rb"|[ \t]*)\r?(?:\n|\Z))*")
+_TAIL = lazy_regex(rb"(?:\r?\n(?:" + _NO_ROW + rb"|[ \t]*))+\Z")
+_MORE = {ALIGNED: lazy_regex(rb"\A *(?:\| *\| )? ?"), EXPANDED: lazy_regex(rb"\A *\| ?")}  # before the rest of a value
+_HEADS = (
+    (EXPANDED, lazy_regex(rb"-\[ RECORD 1 \]")),
+    (
+        ALIGNED,
+        lazy_regex(rb" *(?:lsn +\| +xid +\| +)?data *\r?\n-+(?:\+-+)*\r?(?:\n|\Z)| " + _LSN + rb" *\| *[0-9]+ \| "),
+    ),
+    (PIPES, lazy_regex(rb"lsn\|xid\|data\r?\n|" + _LSN + rb"\|[0-9]*\|")),
+    (TABS, lazy_regex(rb"lsn\txid\tdata\r?\n|" + _LSN + rb"\t[0-9]*\t")),
+    (LINES, lazy_regex(rb"data\r?\n[^\"]")),
+    (CSV, lazy_regex(rb'(?:"?lsn"?,"?xid"?,)?"?data"?\r?\n|' + _LSN + rb',[0-9]*,|"[^"]')),
+)
+_EMPTY_LINES = lazy_regex(rb"(?:[ \t]*\r?\n)*")
+_ESCAPE = lazy_regex(rb"\\(.?)", re.DOTALL)
+_ESCAPED = {b"\\": b"\\", b"n": b"\n", b"t": b"\t", b"r": b"\r", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
+_UNCLEAR = Diagnostic(
+    "GG301",
+    "a value has backslashes of which `COPY` writes two, and `psql` one",
+    help="set `escapes=copy` or `escapes=psql` with `--input-option`",
+)
+_BROKEN = Diagnostic("GG301", "the row has no end, or `psql` wrapped it", help="write rows with `psql -At`")
+
+
+class QueryRow(NamedTuple):
+    """A row in the data of a chunk.
+
+    start, end  its place
+    data        the value; as it is in the file if there is a problem
+    lsn, xid    None if the row does not have them
+    problem     why the value is unknown
+    """
+
+    start: int
+    end: int
+    data: bytes
+    lsn: bytes | None = None
+    xid: bytes | None = None
+    problem: Diagnostic | None = None
+
+
+def find_frame(head: bytes, escapes: str, is_valid: Callable[[bytes], bool]) -> str | None:
+    """Return the frame of a file of rows by its first bytes; None if its lines are not known to be rows.
+
+    escapes   `AUTO`, `COPY` or `PSQL`
+    is_valid  whether a text can be a value of `data`
+    """
+    start = _EMPTY_LINES.match(head, len(BOM) * head.startswith(BOM))
+    place = start.end() if start else 0
+    frame = next((frame for frame, pattern in _HEADS if pattern.match(head, place)), None)
+    if frame is None:
+        return COPIED_LINES if escapes == COPY else None
+    if frame != TABS or escapes != AUTO:
+        return frame if frame != TABS else COPIED_TABS if escapes == COPY else PRINTED_TABS
+    for row in rows_of(head[: head.rfind(b"\n") + 1], PRINTED_TABS, is_valid):
+        copied, printed = _unescaped(row.data), is_valid(row.data)
+        if printed != (copied is not None and is_valid(copied)):
+            return PRINTED_TABS if printed else COPIED_TABS
+    return TABS
+
+
+def rows_of(data: bytes, frame: str, is_valid: Callable[[bytes], bool]) -> Iterator[QueryRow]:
+    """Yield the rows in whole lines of a file."""
+    places = [0, *(found.end() for found in _STARTS[frame].finditer(data)), len(data)]
+    for start, end in pairwise(places):
+        text = data[start:end]
+        skipped = _SKIPPED.match(text)
+        place = skipped.end() if skipped else 0
+        if place < len(text):
+            row = _row(_TAIL.sub(b"", text[place:]).rstrip(b"\r\n"), start + place, frame)
+            yield _printed_or_copied(row, is_valid) if frame == TABS else row
+
+
+def _row(text: bytes, start: int, frame: str) -> QueryRow:
+    end = start + len(text)
+    found = _ROWS[frame].fullmatch(text)
+    if found is None:
+        return QueryRow(start, end, text, problem=_BROKEN if frame == CSV else None)
+    lsn, xid, value = found[1] or None, found[2] or None, found[3]
+    row = QueryRow(start, end, value or b"", lsn, xid)
+    if frame == CSV:
+        return row._replace(data=found[4] if value is None else value.replace(b'""', b'"'))
+    if frame in _MORE:
+        joined = _unfolded(value, _MORE[frame])
+        return row._replace(problem=_BROKEN) if joined is None else row._replace(data=joined)
+    if frame in (COPIED_TABS, COPIED_LINES):
+        own = _unescaped(value)
+        return row._replace(problem=_BROKEN) if own is None else row._replace(data=own)
+    return row
+
+
+def _printed_or_copied(row: QueryRow, is_valid: Callable[[bytes], bool]) -> QueryRow:
+    """Return a row of lines with tabs, as `psql` or `COPY` wrote it; with a problem if both are possible."""
+    copied = _unescaped(row.data)
+    if copied is None or copied == row.data or not is_valid(copied):
+        return row
+    return row._replace(problem=_UNCLEAR) if is_valid(row.data) else row._replace(data=copied)
+
+
+def _unfolded(value: bytes, more: re.Pattern[bytes]) -> bytes | None:
+    """Return a value that `psql` broke at its line feeds; None if a line before the last one has no sign of that."""
+    first, *rest = (line.rstrip(b"\r ") for line in value.split(b"\n"))
+    lines = [first, *(more.sub(b"", line) for line in rest)]
+    if not all(line.endswith(b"+") for line in lines[:-1]):
+        return None
+    return b"\n".join([*(line[:-1].rstrip(b" ") for line in lines[:-1]), lines[-1]])
+
+
+def _unescaped(value: bytes) -> bytes | None:
+    """Return a value without the escapes of `COPY`; None if it has others."""
+    if any(found[1] not in _ESCAPED for found in _ESCAPE.finditer(value)):
+        return None
+    return _ESCAPE.sub(lambda found: _ESCAPED[found[1]], value)
+
+
+class _Rows(Source):
+    """Source of a file that is read from its start, row by row."""
+
+    def chunks(self) -> Iterator[Chunk]:
+        frame = self.layout.envelope
+        assert frame is not None
+        self.offset = len(self.stream.read(self.layout.skipped))
+        while not self.ended:
+            self.grow()
+            starts = [found.end() for found in _STARTS[frame].finditer(self.buffer)]
+            stop = len(self.buffer) if self.ended else starts[-1] if starts else 0
+            if stop:
+                last = self.ended and stop == len(self.buffer)
+                yield Chunk(self.file, self.offset, self.buffer[:stop], self.layout, last=last)
+                self.drop(stop)
+            elif len(self.buffer) > self.limit:
+                yield self.pass_record(b"\n")
+
+
+class Records(Protocol):
+    """Makes a record of each row of a file."""
+
+    def is_valid(self, data: bytes) -> bool:
+        """Return whether a text can be a value of `data`."""
+
+    def record(self, row: QueryRow) -> bytes: ...
+
+    def end(self) -> Diagnostic | None:
+        """Return what is wrong with the end of the file."""
+
+
+def chunks(stream: BinaryIO, file: str, layout: Layout, records: Records) -> Iterator[Chunk]:
+    """Yield the chunks of a file of rows, with a record for each row."""
+    assert layout.envelope is not None
+    end = 0
+    for chunk in _Rows(stream, file, layout, CHUNK_BYTES).chunks():
+        end = chunk.offset + len(chunk.data)
+        rows = [] if chunk.problem is not None else list(rows_of(chunk.data, layout.envelope, records.is_valid))
+        if rows:
+            yield _chunk_of_records(chunk, rows, records)
+        elif chunk.problem is not None:
+            yield chunk
+    problem = records.end()
+    if problem is not None:
+        yield Chunk(file, end, b"", layout, ((0, 0),), problem=problem)
+
+
+def _chunk_of_records(chunk: Chunk, rows: Sequence[QueryRow], records: Records) -> Chunk:
+    framed, spans = Spans(), Spans()
+    values: list[bytes] = []
+    place = 0
+    for row in rows:
+        value = _NOTHING if row.problem is not None else records.record(row)
+        framed.add(row.start, row.end)
+        spans.add(place, place + len(value))
+        values.append(value)
+        place += len(value) + 1
+    problems = {number: row.problem for number, row in enumerate(rows) if row.problem is not None}
+    envelopes = KafkaEnvelopes(replace(chunk, spans=framed), (), problems)
+    return replace(chunk, data=b"\n".join(values), spans=spans, wrapped=envelopes)

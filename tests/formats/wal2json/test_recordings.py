@@ -1,0 +1,246 @@
+"""Recorded dumps of wal2json, replayed: the rows of each table are those that PostgreSQL had.
+
+`INDEX.tsv` beside the recordings has the commands, `PHASES.tsv` the phases of their story, and `truth/NN.TABLE.csv` the
+rows of a table after phase NN. A file without a number is as after the phase before.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+import pytest
+from dialects import DATA, Read, read, told, transactions_of
+from scanners import without_kernels
+
+from ggfmt.model.table import Kind, TableDef, split_name
+
+NAME = "wal2json"
+FILES = DATA / NAME
+TRUTH = FILES / "truth"
+LAST = 6
+
+pytestmark = pytest.mark.skipif(not FILES.is_dir(), reason="the recorded messages are not there")
+
+Row = dict[str, Any]
+
+# Why the rows of a table are not those of PostgreSQL: no dump has what they need.
+NO_IDENTITY = "updates and deletes of a table without a replica identity are not in the dump"
+INVISIBLE = {
+    "public.nokey": NO_IDENTITY,
+    "public.pk_nothing": NO_IDENTITY,
+    "public.mv": "a refresh of a materialized view shows inserts, but no deletes",
+    "public.gone": "the table was dropped",
+    "public.ddl": "the table and a column got other names",
+    "public.ddl_new": "the table got another schema",
+    "s2.ddl_new": "the rows before are those of a table with another name",
+}
+NO_TRUNCATES = dict.fromkeys(("public.tr1", "public.tr2", "public.part_us"), "format 1 has no truncates")
+NOT_FOUND = [("s2.ddl_new", "U", {"id": "7"})]
+NULL_NUMBERS = {"c_numeric", "c_num", "c_real", "c_double"}  # whose NaN and infinity are null
+
+
+def truth(table: str, phase: int = LAST) -> list[Row] | None:
+    """The rows of a table after a phase, as the dump can show them; None if there was no such table."""
+    name = re.sub("[^A-Za-z0-9_.]", "~", ".".join(split_name(table)))
+    files = [TRUTH / f"{number:02}.{name}.csv" for number in range(phase, 0, -1)]
+    path = next((file for file in files if file.exists()), None)
+    if path is None:
+        return None
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    if not rows and path.read_text() == "\n\n":
+        return [{}]  # a table without columns
+    numbers = {"NaN", "Infinity", "-Infinity"}
+    return [
+        {
+            column: None if value == r"\N" or (column in NULL_NUMBERS and value in numbers) else value
+            for column, value in row.items()
+        }
+        for row in rows
+    ]
+
+
+def shown(table: TableDef, image: Mapping[str, Any] | None) -> Row:
+    """An image as `psql` prints its values; the text `\\N` is NULL as in the truth."""
+    made: Row = {}
+    for column in table.columns:
+        if image is not None and column.name in image:
+            value = image[column.name]
+            if value is not None and column.type.kind is Kind.BOOLEAN:
+                value = {"true": "t", "false": "f"}[value]
+            elif value is not None and column.type.kind is Kind.BINARY:
+                value = rf"\x{base64.b64decode(value).hex()}"
+            made[column.name] = None if value == r"\N" else value
+    return made
+
+
+def changes(found: Read, *tables: str) -> list[tuple[str, str, Row, Row]]:
+    """The operations of some tables or of all: table, type, and both images."""
+    return [
+        (table.full_name, item.op, shown(table, item.before), shown(table, item.after))
+        for table, item in found.operations
+        if not tables or table.full_name in tables
+    ]
+
+
+def replay(found: Read, rows: Mapping[str, list[Row]] | None = None) -> dict[str, list[Row]]:
+    """The rows of each table after the operations; each change finds its row by the columns before it."""
+    tables = {name: list(before) for name, before in (rows or {}).items()}
+    lost = []
+    for name, op, before, after in changes(found):
+        mine = tables.setdefault(name, [])
+        if op == "T":
+            mine.clear()
+        elif op == "I":
+            mine.append(after)
+        else:
+            place = next((n for n, row in enumerate(mine) if before.items() <= row.items()), None)
+            if place is None:
+                lost.append((name, op, before))
+                continue
+            old = mine.pop(place)
+            if op == "U":
+                mine.insert(place, {**old, **after})
+    assert lost == (NOT_FOUND if rows is None else [])
+    return tables
+
+
+def counted(rows: Iterable[Row], columns: Iterable[str]) -> Counter[tuple[Any, ...]]:
+    return Counter(tuple(row.get(name) for name in columns) for row in rows)
+
+
+def check(tables: Mapping[str, list[Row]], phase: int = LAST, lost: Mapping[str, str] = {}) -> int:
+    """Compare tables with the truth, and return how many have equal rows."""
+    right = 0
+    for name, rows in tables.items():
+        expected = truth(name, phase)
+        columns = list(expected[0]) if expected else []
+        equal = counted(rows, columns) == counted(expected or [], columns)
+        assert equal != (name in {**INVISIBLE, **lost}), (name, rows, expected)
+        right += equal
+    return right
+
+
+@cache
+def recorded(name: str, **options: str) -> Read:
+    """A recording, which is read alike with kernels and without, and in splits of any size."""
+    data = (FILES / name).read_bytes()
+    found = read(NAME, data, told(NAME, **options))
+    with without_kernels():
+        assert read(NAME, data, told(NAME, **options)) == found
+    for size in (1000, 20_000):
+        assert read(NAME, data, told(NAME, **options), size) == found
+    return found
+
+
+def test_format_2() -> None:
+    found = recorded("v2.json")
+    assert found.reasons == []
+    assert found.others == {"transaction begin": 159, "transaction end": 159, "message": 3}
+    assert check(replay(found)) == 20
+
+
+def test_format_1() -> None:
+    found = recorded("v1.json")
+    assert found.reasons == []
+    assert found.others == {"empty transaction": 66, "message": 3}
+    assert check(replay(found), lost=NO_TRUNCATES) == 16
+
+
+def test_a_phase() -> None:
+    """The third phase, from the rows after the second: interleaved transactions, savepoints, prepared ones."""
+    found = recorded("v1_lsn.json")
+    tables = ("public.k", "s2.k")
+    assert check(replay(found, {name: truth(name, 2) or [] for name in tables}), 3) == len(tables)
+    first, last = found.plain[0], found.plain[-1]
+    assert (first.op_ts, first.pos, first.tokens) == ("2026-11-28 14:48:18.111415", "0/19D8560", {"xid": "800"})
+    assert (last.op_ts, last.pos) == ("2026-11-28 14:48:18.144487", "0/19D9310")
+    assert transactions_of(NAME, (FILES / "v1_lsn.json").read_bytes()) == [item.tokens["xid"] for item in found.plain]
+
+
+PARTS = {
+    "v1_all.json": ("v1.json", "IIIUIIUUUIIUUI"),
+    "v1_chunks.json": ("v1.json", "IUIUIIUIIIUUIDIIII"),
+    "v1_notypes.json": ("v1.json", "IIUIUIIUIIIUUIDIIII"),
+    "v1_pretty.json": ("v1.json", "IIUDIIIIIIIUI"),
+    "v1_psql_pretty_aligned.txt": ("v1.json", "IIUU"),
+    "v2_all.json": ("v2.json", "IIIUDIIUUUDIIUDUI"),
+    "v2_lsn.json": ("v2.json", "IUIUIIUIIIUUIDIIII"),
+    "v2_notransaction.json": ("v2.json", "IUIUIIUIIIUUIDIIII"),
+    "v2_notypes.json": ("v2.json", "IUIUIIUIIIUUIDIIII"),
+    "v2_psql_unaligned.txt": ("v2.json", "IIIIIIU"),
+    "v2_recvlogical.json": ("v2.json", "IIUIUIIUIIIUUIDIIIIUIU"),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part(name: str) -> None:
+    """The changes are some of all changes, in their order."""
+    whole, types = PARTS[name]
+    found = recorded(name)
+    assert "".join(item.op for item in found.plain) == types
+    rest = iter(changes(recorded(whole)))
+    assert all(change in rest for change in changes(found))
+    cut = ["GG302 the transaction has no end"] if name == "v1_chunks.json" else []
+    assert found.reasons == cut
+
+
+def test_tables_without_schemas() -> None:
+    found = recorded("v1_noschemas.json")
+    assert [("k", *change[1:]) for change in changes(recorded("v1_notypes.json"))] == changes(found)
+
+
+@pytest.mark.parametrize("frame", ["aligned.txt", "csv.csv", "expanded.txt", "tsv.txt", "copy"])
+def test_a_frame(frame: str) -> None:
+    found = recorded("v2_copy.txt" if frame == "copy" else f"v2_psql_{frame}")
+    assert found.operations == recorded("v2_psql_unaligned.txt").operations
+    assert (found.reasons, found.others) == ([], {})
+
+
+def test_keys_and_types() -> None:
+    for name in ("v1_all.json", "v2_all.json"):
+        (table,) = {table for table, _ in recorded(name).operations if table.full_name == "public.num"}
+        assert [(column.name, str(column.type)) for column in table.columns] == [
+            ("id", "integer"), ("n", "decimal(38,10)"), ("m", "decimal(3,3)"), ("f", "float"), ("d", "double"),
+            ("b", "boolean"),
+        ]  # fmt: skip
+        assert table.key_names == ("id",)
+
+
+def test_times_of_a_session_are_refused() -> None:
+    """The session has another DateStyle, and `bytea_output=escape`."""
+    found = recorded("v2_session.json")
+    assert [item.op for item in found.plain] == ["I"]
+    assert found.plain[0].op_ts == "2026-11-28 14:48:12.148066"  # at 20:18 in Asia/Kolkata
+    places = [(reject.diagnostic.code, reject.diagnostic.span.field) for reject in found.rejects]
+    assert places == [("GG314", "c_tstz"), ("GG314", "c_tstz")]
+
+
+def test_numbers_as_strings() -> None:
+    """wal2json 2.6 writes numbers as strings: NaN and infinity are kept."""
+    found = recorded("v26_v2_strings.json")
+    assert found.others == {"message": 2}
+    images = [shown(table, item.after) for table, item in found.operations if table.full_name == "public.num"]
+    assert images[:4] == [
+        {"id": "1", "n": "NaN", "m": "1.50", "f": "Infinity", "d": "-Infinity", "b": r"\x0001"},
+        {"id": "2", "n": "Infinity", "m": "0.10", "f": "NaN", "d": "9.999999999999999e+22", "b": r"\x"},
+        {"id": "3", "n": None, "m": None, "f": None, "d": None, "b": None},
+        {"id": "9007199254740993", "n": "1234567890123456789012345678.0000000001", "m": "0.00", "f": "0.1",
+         "d": "5e-324", "b": None},
+    ]  # fmt: skip
+    assert "".join(item.op for item in found.plain) == "IIIIIUUDIITT"
+
+
+def test_format_1_of_release_2_6() -> None:
+    found = recorded("v26_v1.json")
+    assert found.others == {"empty transaction": 4, "message": 2}
+    deleted = [item.before for _, item in found.operations if item.op == "D"]
+    assert deleted == [{"a": "1"}]  # the column that was NULL is not in `oldkeys`
+    full = recorded("v26_v1.json", fullIdentity="public.full_t")
+    assert [item.before for _, item in full.operations if item.op == "D"] == [{"a": "1", "v": None}]
