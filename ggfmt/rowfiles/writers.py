@@ -203,16 +203,16 @@ class CsvWriter(RowWriter):
 
     def __init__(self, out: BinaryIO, schema: pa.Schema, table: str) -> None:
         super().__init__(out, schema, table)
-        self._write([pa.array([name], TEXT) for name in schema.names])
+        self._write([pa.array([name], TEXT) for name in schema.names], 1)
 
     def write(self, batch: pa.RecordBatch) -> None:
-        self._write(list(map(iso_texts, batch.columns)))
+        self._write(list(map(iso_texts, batch.columns)), len(batch))
 
-    def _write(self, columns: list[pa.StringArray]) -> None:
+    def _write(self, columns: list[pa.StringArray], rows: int) -> None:
         pieces: list[Piece] = []
         for texts in columns:
             pieces += ["," if pieces else "", _quoted(texts)]
-        self.out.write(text_buffer(join([*pieces, "\n"])))
+        self.out.write(text_buffer(join([*pieces, "\n"], rows)))
 
 
 def _quoted(texts: pa.StringArray) -> Piece:

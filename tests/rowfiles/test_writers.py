@@ -137,6 +137,11 @@ def test_csv_is_as_rfc_4180_has_it(tmp_path: Path) -> None:
     ]
 
 
+def test_csv_of_a_table_without_columns_has_an_empty_header(tmp_path: Path) -> None:
+    write(tmp_path / "rows", "csv", batch([], pa.schema([])))
+    assert (tmp_path / "rows").read_bytes() == b"\n"
+
+
 def test_json_has_members_for_null_and_all_digits(tmp_path: Path) -> None:
     write(tmp_path / "rows", "json", batch(ROWS[1:3]))
     nulls, values, end = (tmp_path / "rows").read_text().split("\n")
