@@ -185,7 +185,7 @@ static Verdict image_of_cells(JsonScanner *s, JsonTable *table, int old, const c
                 return ODD;
             }
         }
-        if (!valued)
+        if (at == NULL || !valued)
             return ODD;
     }
     *place = at;

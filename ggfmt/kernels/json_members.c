@@ -181,6 +181,8 @@ static Verdict cells_member(JsonScanner *s, const Node *node, const char **place
             if ((is_name || is_type) && bytes_append(names, value, (size_t)(at - value)) < 0)
                 return NO_MEMORY;
         }
+        if (at == NULL)
+            return ODD;
         if (bytes_append(names, ",", 1) < 0)
             return NO_MEMORY;
     }

@@ -54,7 +54,7 @@ _ROWS = {
         rb"-\[ RECORD [0-9]+ \][-+]*\r?\n(?:lsn +\| (" + _LSN + rb") *\r?\n)?(?:xid +\| ([0-9]*) *\r?\n)?data +\| (.*)",
         re.DOTALL,
     ),
-    CSV: lazy_regex(_DIVIDED % (b",", b",") + rb'?(?:"((?:[^"]+|"")*)"|([^"\r\n]+))', re.DOTALL),
+    CSV: lazy_regex(_DIVIDED % (b",", b",") + rb"?(.*)", re.DOTALL),
     PIPES: lazy_regex(_DIVIDED % (rb"\|", rb"\|") + rb"(.*)", re.DOTALL),
     TABS: lazy_regex(_DIVIDED % (b"\t", b"\t") + rb"(.*)", re.DOTALL),
     LINES: lazy_regex(rb"()()(.*)", re.DOTALL),
@@ -142,18 +142,24 @@ def _row(text: bytes, start: int, frame: str) -> QueryRow:
     end = start + len(text)
     found = _ROWS[frame].fullmatch(text)
     if found is None:
-        return QueryRow(start, end, text, problem=_BROKEN if frame == CSV else None)
-    lsn, xid, value = found[1] or None, found[2] or None, found[3]
-    row = QueryRow(start, end, value or b"", lsn, xid)
+        return QueryRow(start, end, text)
+    value: bytes | None = found[3]
     if frame == CSV:
-        return row._replace(data=found[4] if value is None else value.replace(b'""', b'"'))
-    if frame in _MORE:
-        joined = _unfolded(value, _MORE[frame])
-        return row._replace(problem=_BROKEN) if joined is None else row._replace(data=joined)
-    if frame in (COPIED_TABS, COPIED_LINES):
-        own = _unescaped(value)
-        return row._replace(problem=_BROKEN) if own is None else row._replace(data=own)
-    return row
+        value = _unquoted(found[3])
+    elif frame in _MORE:
+        value = _unfolded(found[3], _MORE[frame])
+    elif frame in (COPIED_TABS, COPIED_LINES):
+        value = _unescaped(found[3])
+    return QueryRow(start, end, value or found[3], found[1] or None, found[2] or None, None if value else _BROKEN)
+
+
+def _unquoted(value: bytes) -> bytes | None:
+    """Return a value of CSV without its quotes; None if it has no end, or something behind it."""
+    if not value.startswith(b'"'):
+        return None if b'"' in value or b"\n" in value else value
+    inner = value[1:-1]
+    is_whole = len(value) > 1 and value.endswith(b'"') and b'"' not in inner.replace(b'""', b"")
+    return inner.replace(b'""', b'"') if is_whole else None
 
 
 def _printed_or_copied(row: QueryRow, is_valid: Callable[[bytes], bool]) -> QueryRow:
@@ -205,7 +211,8 @@ class Records(Protocol):
     def is_valid(self, data: bytes) -> bool:
         """Return whether a text can be a value of `data`."""
 
-    def record(self, row: QueryRow) -> bytes: ...
+    def record(self, row: QueryRow) -> bytes | Diagnostic:
+        """Return the record of a row, or what is wrong with it."""
 
     def end(self) -> Diagnostic | None:
         """Return what is wrong with the end of the file."""
@@ -230,13 +237,16 @@ def chunks(stream: BinaryIO, file: str, layout: Layout, records: Records) -> Ite
 def _chunk_of_records(chunk: Chunk, rows: Sequence[QueryRow], records: Records) -> Chunk:
     framed, spans = Spans(), Spans()
     values: list[bytes] = []
+    problems = {}
     place = 0
-    for row in rows:
-        value = _NOTHING if row.problem is not None else records.record(row)
+    for number, row in enumerate(rows):
+        value = row.problem or records.record(row)
+        if isinstance(value, Diagnostic):
+            problems[number] = value
+            value = _NOTHING
         framed.add(row.start, row.end)
         spans.add(place, place + len(value))
         values.append(value)
         place += len(value) + 1
-    problems = {number: row.problem for number, row in enumerate(rows) if row.problem is not None}
     envelopes = KafkaEnvelopes(replace(chunk, spans=framed), (), problems)
     return replace(chunk, data=b"\n".join(values), spans=spans, wrapped=envelopes)

@@ -25,7 +25,7 @@ from ggfmt.formats.json.cut import BOM
 from ggfmt.formats.postgresql import query_rows
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.declared import DeclaredDialect
-from ggfmt.formats.records.dialect import Change, Meaning, RecordSchema, Statement
+from ggfmt.formats.records.dialect import Change, Meaning, MessageKey, RecordSchema, Statement
 from ggfmt.formats.records.images import Columns, Convert, converting
 from ggfmt.formats.records.problems import RecordError
 from ggfmt.formats.records.reader import dialect_input
@@ -128,7 +128,8 @@ class Wal2json(DeclaredDialect):
             return super().sniff_file(head)
         records = TransactionAssembler()
         rows = query_rows.rows_of(head[: head.rfind(b"\n") + 1] or head, layout.envelope, records.is_valid)
-        return super().sniff_file(b"\n".join(map(records.record, rows)))
+        made = map(records.record, rows)
+        return super().sniff_file(b"\n".join(record for record in made if isinstance(record, bytes)))
 
     @staticmethod
     def sniff(members: dict[str, Any]) -> str | None:
@@ -193,6 +194,8 @@ class Wal2json(DeclaredDialect):
 
     def operations(self, record: Wal2jsonRecord, op: str | roles.OpToken) -> list[Change]:
         table = self.named_table(record)
+        if self.catalog is None and record.pk is None and record.columns and record.identity:
+            self._learn_key(table, record.columns, record.identity)
         return [self._change(record, roles.type_of(op), table, record.columns, record.identity, record.pk)]
 
     def _change(
@@ -210,6 +213,12 @@ class Wal2json(DeclaredDialect):
     def change(self, record: Any, op: str | roles.OpToken, table: str, *args: Any, **others: Any) -> Change:
         made = super().change(record, op, table, *args, **others)
         return made if made.op_ts is None else made._replace(op_ts=_micros(str(made.op_ts)))
+
+    def _learn_key(self, table: str, after: Sequence[ImageCell], before: Sequence[ImageCell]) -> None:
+        """Learn the key from an update, for a discovery: the columns of an identity that is not the whole row."""
+        names = tuple(cell.name for cell in before)
+        if set(names) < {cell.name for cell in after}:
+            self.learned.setdefault(MessageKey(table), names)
 
     # Definitions: a record shows those columns that its images have, and the columns of the key.
 

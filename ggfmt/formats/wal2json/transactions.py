@@ -17,7 +17,9 @@ from ggfmt.lazy import lazy_regex
 BEGIN, COMMIT = b'{"action":"B"}', b'{"action":"C"}'
 _START, _END = b'{"change":[', b"]}"
 _CHANGE = lazy_regex(rb',|\{\s*"kind"\s*:')
-_CUT = Diagnostic("GG302", "the transaction has no end", help="its changes up to here were read; write the file again")
+_HELP = "its changes up to here were read; write the file again"
+_CUT = Diagnostic("GG302", "the transaction has no end", help=_HELP)
+_CUT_BEFORE = Diagnostic("GG302", "the transaction before has no end", help=_HELP)
 # The first line of a file with parts of transactions
 PARTS = lazy_regex(rb'[ \t]*(?:\{.*"change":[ ]?\[|,?\{"kind":.*\}|\]\})[ \t]*\r?(?:\n|\Z)')
 
@@ -51,11 +53,11 @@ class TransactionAssembler:
             return _is_end(text)
         return True
 
-    def record(self, row: QueryRow) -> bytes:
+    def record(self, row: QueryRow) -> bytes | Diagnostic:
         text = row.data.strip(WHITE)
         if _is_start(text):
-            self._start = _with_place(text + _END, row)[: -len(_END)]
-            return BEGIN
+            is_cut, self._start = self._start is not None, _with_place(text + _END, row)[: -len(_END)]
+            return _CUT_BEFORE if is_cut else BEGIN
         if _is_end(text):
             self._start = None
             return COMMIT
