@@ -103,7 +103,7 @@ _DECLARED: dict[str, dict[Severity, str]] = {
     "debezium": {WARNING: "GG218"},
     BAD_RECORDS: {
         ERROR: "GG301 GG302 GG303 GG304 GG305 GG306 GG307 GG308 GG311 GG312 GG313 GG314 GG316 GG319 GG322 GG329 GG512",
-        WARNING: "GG317 GG324 GG327 GG328",
+        WARNING: "GG317 GG324 GG327 GG328 GG330",
     },
     "read-kafka-dumps": {ERROR: "GG320 GG321"},
     "kafka-settings": {ERROR: "GG571 GG576 GG578"},

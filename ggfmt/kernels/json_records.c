@@ -106,11 +106,14 @@ static Verdict settle_images(JsonScanner *s, const char *end) {
 }
 
 static Verdict whole_record(JsonScanner *s, const char **place, const char *end, int64_t ordinal) {
+    const char *record = *place;
     Verdict verdict = json_object(s, &s->root, place, end);
     if (verdict != TAKEN)
         return verdict;
-    if (!s->op) /* a record that is only counted has no images */
-        return s->named != NULL && s->before.start == NULL && s->after.start == NULL && s->row_image.start == NULL ? TAKEN : ODD;
+    if (!s->op) { /* a record that is only counted has no images, and nothing else checks the escapes in its texts */
+        int is_bare = s->named != NULL && s->before.start == NULL && s->after.start == NULL && s->row_image.start == NULL;
+        return is_bare && json_value(record, end) == *place ? TAKEN : ODD;
+    }
     s->whole = 1;
     verdict = json_find_table(s);
     if (verdict == TAKEN)

@@ -534,6 +534,13 @@ def test_rows_without_a_column() -> None:
         assert {remark.code for remark in found.remarks} == expected
 
 
+@pytest.mark.example("GG330")
+def test_values_that_the_input_does_not_show() -> None:
+    for record, expected in zip(EXAMPLES["GG330"], ({"GG330"}, set()), strict=True):
+        found = dialects.read("wal2json", record.encode())
+        assert {remark.code for remark in found.remarks} == expected
+
+
 @pytest.mark.example("GG211", "GG317")
 def test_what_is_odd_about_operations(code: str) -> None:
     for record, expected in zip(EXAMPLES[code], ({code}, set()), strict=True):

@@ -221,6 +221,11 @@ class Remark:
     table: str
     detail: str
 
+    @property
+    def is_loss(self) -> bool:
+        """Whether the input does not show values of the operations, which `--strict` forbids."""
+        return self.code == "GG330"
+
 
 @dataclass(frozen=True)
 class SchemaChange:

@@ -14,12 +14,13 @@ import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.images import complete_before_images, fill_missing
+from ggfmt.columnar.columns import JsonColumn
+from ggfmt.columnar.images import and_present, fill_missing, unless_all
 from ggfmt.columnar.strings import Converted, Kernel, by_value, rows_where
 from ggfmt.columnar.timestamps import LAST_MICROS, has_zone, instant_micros
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import WriterSettings
-from ggfmt.formats.api.reading import Chunk, Layout
+from ggfmt.formats.api.reading import Chunk, Layout, Remark
 from ggfmt.formats.json import dumps
 from ggfmt.formats.json.cut import BOM
 from ggfmt.formats.postgresql import query_rows
@@ -33,7 +34,7 @@ from ggfmt.formats.records.scanner import SourceBatch
 from ggfmt.formats.wal2json import Wal2jsonOptions
 from ggfmt.formats.wal2json.transactions import PARTS, TransactionAssembler
 from ggfmt.lazy import lazy_regex
-from ggfmt.model.change import Image, ImageColumn
+from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import Column, Kind, SqlType, TableDef, join_name
 from ggfmt.model.type_names import type_of
 
@@ -42,6 +43,8 @@ _OPS: roles.Ops = {
     "C": roles.counted("transaction end"), "M": roles.counted("message"),
 }  # fmt: skip
 _NULL = Raw(b"null")
+_NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.NUMBER, Kind.FLOAT, Kind.DOUBLE)
+_NO_NUMBER = "with NULL in a numeric column, which wal2json also writes for `NaN` and infinity"
 _ISO = "query the slot in a session with `SET DateStyle = ISO`"
 _KINDS = {"insert": "I", "update": "U", "delete": "D"}
 _MEMBERS = frozenset({"action", "xid", "timestamp", "lsn", "nextlsn", "origin", "transactional", "prefix", "content"})
@@ -272,13 +275,26 @@ class Wal2json(DeclaredDialect):
         self, before: Columns, after: Columns, op: pa.StringArray, has_before: pa.BooleanArray
     ) -> Columns:
         """Add the columns that an update shows only as identity: these are unchanged, and stored out of line."""
-        return complete_before_images(Image(after, has_before), Image(before, None), op).columns
+        rows = pc.and_(pc.equal(op, "U"), has_before)
+        return tuple(_completed(new, old, rows) for new, old in zip(after, before, strict=False)) or after
 
     def meaningful_columns(
         self, table: TableDef, before: Columns, rows: pa.BooleanArray
     ) -> tuple[Columns, Mapping[int, Diagnostic]]:
         is_full = table.full_name in self._full
         return fill_missing(before, rows) if is_full else before, {}
+
+    def remarks(self, table: str, after: Columns, rows: pa.BooleanArray) -> Mapping[Remark, int]:
+        """Count rows with NULL in a numeric column, unless another number of the row shows that numbers are strings."""
+        definition = None if self.catalog is None else self.catalog.get(table)
+        unclear = quoted = pa.repeat(pa.scalar(False), len(rows))
+        for column, values in zip(() if definition is None else definition.columns, after, strict=False):
+            if column.type.kind in _NUMBERS:
+                quoted = pc.or_(quoted, _strings(values))
+                if column.type.kind is not Kind.INTEGER:
+                    unclear = pc.or_(unclear, and_present(values.values.is_null(), values))
+        count = pc.and_(rows, pc.and_not(unclear, quoted)).true_count
+        return {Remark("GG330", table, _NO_NUMBER): count} if count else {}
 
     def converts(self, table: TableDef) -> tuple[Convert | None, ...]:
         return tuple(_CONVERTS.get((column.type.kind, column.type.zoned)) for column in table.columns)
@@ -287,6 +303,27 @@ class Wal2json(DeclaredDialect):
         texts = super().times(scanned)
         assert isinstance(texts, pa.StringArray)
         return _zoned_micros(texts)
+
+
+def _strings(column: ImageColumn) -> pa.BooleanArray:
+    """Return which values were JSON strings."""
+    if not isinstance(column, JsonColumn):
+        return column.values.is_valid()
+    no = pa.repeat(pa.scalar(False), len(column.values))
+    return no if column.quoted is None else pc.fill_null(column.quoted, False)
+
+
+def _completed(new: ImageColumn, old: ImageColumn, rows: pa.BooleanArray) -> ImageColumn:
+    """Return a column of after images, with the values before in those of the `rows` in which it is missing."""
+    if new.present is None:
+        return new
+    where = and_present(pc.and_not(rows, new.present), old)
+    if not where.true_count:
+        return new
+    values, present = pc.if_else(where, old.values, new.values), unless_all(pc.or_(new.present, where))
+    if not isinstance(new, JsonColumn) and not isinstance(old, JsonColumn):
+        return ImageColumn(values, present)
+    return JsonColumn(values, present, quoted=pc.if_else(where, _strings(old), _strings(new)))
 
 
 def _zipped(

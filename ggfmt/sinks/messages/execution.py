@@ -7,8 +7,9 @@ from functools import partial, reduce
 from itertools import chain
 from operator import or_
 
+from ggfmt.commit.names import counted
 from ggfmt.dataclasses import dataclass
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.formats.api.reading import Event, Reject, SchemaChange, SplitBoundaryError
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
@@ -70,6 +71,8 @@ class _Task:
             for events in source:
                 self._handle(events)
                 self.sink.end_of_chunk()
+            if self.job.strict:
+                self._check_losses()
             self.sink.close()
         except TaskStopped:
             pass
@@ -94,6 +97,13 @@ class _Task:
             elif isinstance(event, SchemaChange):
                 self._definition(event)
         self.sink.watch.lap(READING)
+
+    def _check_losses(self) -> None:
+        """Stop if the input does not show values."""
+        for remark, count in self.reader.remarks.items():
+            if remark.is_loss:
+                reason = f"{counted(count, 'operation')} {remark.detail}"
+                self.sink.stop(Diagnostic("GG407", reason, Span(table=remark.table), "leave out `--strict`"))
 
     def _explained(self, reject: Reject) -> Diagnostic:
         diagnostic = reject.diagnostic

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ from oracle import PlainOperation
 from scanners import without_kernels
 
 import ggfmt
+from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.formats.api.format import Projection
+from ggfmt.formats.api.reading import Remark
 from ggfmt.formats.wal2json.read import Wal2json, column_type
 from ggfmt.model.table import Kind, SqlType
 
@@ -80,6 +83,37 @@ def test_digits_stay_as_they_are() -> None:
 def test_null_numbers_are_null_and_quoted_ones_are_kept() -> None:
     found = found_in(lines(*(change("I", {"id": 1, "n": value}) for value in (None, "NaN", "1.50"))))
     assert [item.after and item.after["n"] for item in found.plain] == [None, "NaN", "1.50"]
+
+
+@pytest.mark.process
+def test_null_numbers_are_counted_and_strict_stops(tmp_path: Path) -> None:
+    """Unless a number of the row is a string: wal2json writes all of them as strings then."""
+    nulls = [change("I", {"id": i, "n": None}) for i in (1, "2")]
+    updates = [change("U", {"id": 3, "v": None}, {"id": 1, "n": None}), change("D", None, {"id": 1, "n": None})]
+    remark = "with NULL in a numeric column, which wal2json also writes for `NaN` and infinity"
+    found = found_in(lines(change("I", ROW), *nulls, *updates, change("I", {"id": 3, "v": None})))
+    assert found.remarks == {Remark("GG330", "public.t", remark): 2}
+    for number, records in enumerate((nulls, nulls[1:])):
+        path = tmp_path / f"{number}.json"
+        path.write_bytes(lines(*records))
+        ggfmt.convert(path, output=tmp_path / f"{number}", to="json", master="none")
+    with pytest.raises(Abend, match=f"GG407.*1 operation {re.escape(remark)}"):
+        ggfmt.convert(tmp_path / "0.json", output=tmp_path / "out", to="json", strict=True, master="none")
+    ggfmt.convert(tmp_path / "1.json", output=tmp_path / "out", to="json", strict=True, master="none")
+
+
+def test_an_update_takes_unchanged_numbers_from_the_identity() -> None:
+    """The values stay what they are if columns have strings and numbers."""
+    data = lines(
+        change("I", {"id": 1, "n": 1.5, "v": "x"}),
+        change("U", {"id": 1, "v": "y"}, {"id": 1, "n": 1.50, "v": "x"}),
+        change("U", {"id": 1, "n": "2.0"}, {"id": 1, "n": "1", "v": "y"}),
+    )
+    for row_only in (False, True):
+        found = found_in(data, Projection(row_only=row_only, key_updates=row_only))
+        assert [item.after for item in found.plain] == [
+            {"id": "1", "n": "1.5", "v": "x"}, {"id": "1", "n": "1.5", "v": "y"}, {"id": "1", "n": "2.0", "v": "y"},
+        ]  # fmt: skip
 
 
 def test_a_column_that_is_not_shown_is_missing_unless_the_identity_has_it() -> None:
