@@ -60,10 +60,15 @@ def arcion(row: Any) -> dict[str, Any]:
     return {"tableName": {"namespace": {"schema": "s"}, "name": "t"}, "opType": "I", "cursor": "{}", "after": row}
 
 
+def wal2json(row: Any) -> dict[str, Any]:
+    cells = [{"name": name, "value": value} for name, value in row.items()]
+    return {"action": "I", "schema": "s", "table": "t", "columns": cells}
+
+
 RECORDS = {
     "debezium_json": debezium, "json": goldengate, "json_row": goldengate_row, "kafkaconnect_json": connect,
     "goldengate_streams_json": streams, "maxwell_json": maxwell, "canal_json": canal, "dms_json": dms,
-    "shareplex_json": shareplex, "arcion_json": arcion,
+    "shareplex_json": shareplex, "arcion_json": arcion, "wal2json": wal2json,
 }  # fmt: skip
 DECLARED = {"s.t": TableDef("s.t", (Column("id", key=1), Column("v")))}
 

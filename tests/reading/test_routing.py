@@ -135,6 +135,18 @@ def test_records_of_dms_give_the_same_output(tmp_path: Path) -> None:
     assert_same_output(inputs, tmp_path, *JSON_LINES, *PIPES, input_format="dms_json")
 
 
+def test_records_of_wal2json_give_the_same_output(tmp_path: Path) -> None:
+    records: list[dict[str, Any] | bytes] = []
+    for number in range(84):
+        cells = [{"name": "id", "type": "integer", "value": number}, {"name": "v", "type": "text", "value": "x"}]
+        images: dict[str, Any] = {"columns": cells} if number % 3 < 2 else {}
+        images |= {"identity": cells[:1]} if number % 3 else {}
+        records.append({"action": "IUD"[number % 3], "schema": "s", "table": f"t{number % 7}", **images})
+        records += [{"action": "C"}, {"action": "B"}]
+    inputs = [write_lines(tmp_path / "in.json", records)]
+    assert_same_output(inputs, tmp_path, *JSON_LINES, *PIPES, input_format="wal2json")
+
+
 def lines(tables: int = 7) -> list[dict[str, Any] | bytes]:
     return [operation(number, f"GG.T{number % tables}", "IUD"[number % 3]) for number in range(120)]
 

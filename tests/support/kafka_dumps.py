@@ -9,7 +9,7 @@ from typing import Any
 TOPIC = "server.public.t"
 IN_JSON = (
     "json", "json_row", "goldengate_streams_json", "canal_json", "arcion_json", "cdl_json", "debezium_json",
-    "qlik_json", "maxwell_json", "shareplex_json", "dms_json",
+    "qlik_json", "maxwell_json", "shareplex_json", "dms_json", "wal2json",
 )  # fmt: skip
 
 

@@ -59,7 +59,9 @@ _LOSES = "`kcat -J` loses the bytes of such messages"
 # Anything else may be records of another tool before a TAB: ggfmt must not discard them as a key.
 
 # Members of change records that hold an object or array.
-_PARTS = {"before", "after", "data", "old", "message", "meta", "metadata", "headers", "source", "columns", "def"}
+_PARTS = {
+    "before", "after", "data", "old", "message", "meta", "metadata", "headers", "source", "columns", "def", "change",
+}  # fmt: skip
 # Members that together identify a change record, with any values.
 _SIGNS = (
     {"table", "op_type"},
@@ -67,6 +69,10 @@ _SIGNS = (
     {"ddl", "op_type"},
     {"tableName", "opType"},
     {"before", "after", "op"},
+    {"action", "table"},
+    {"action", "xid"},
+    {"action", "lsn"},
+    {"action", "content"},
     {"database", "table", "type"},
     {"status", "event_count"},
     {"isDdl"},

@@ -60,12 +60,14 @@ _ROWS = {
     LINES: lazy_regex(rb"()()(.*)", re.DOTALL),
 }
 _ROWS |= {COPIED_TABS: _ROWS[TABS], PRINTED_TABS: _ROWS[TABS], COPIED_LINES: _ROWS[LINES]}
+_TAG = rb"(?:SET|RESET|BEGIN|COMMIT|ROLLBACK)"  # as psql says that it ran another statement
 # What is no row: names of columns, the line below them, the number of rows, the end of a `COPY`. It may follow a row.
 _NO_ROW = (
-    rb'[ \t]*(?:"?lsn"?[ \t]*[|,\t][ \t]*"?xid"?[ \t]*[|,\t][ \t]*)?"?data"?[ \t]*|-+(?:\+-+)*|\([0-9]+ rows?\)|\\\.'
+    rb'[ \t]*(?:"?lsn"?[ \t]*[|,\t][ \t]*"?xid"?[ \t]*[|,\t][ \t]*)?"?data"?[ \t]*|-+(?:\+-+)*|\([0-9]+ rows?\)|\\\.|'
+    + _TAG
 )
 _SKIPPED = lazy_regex(rb"(?:(?:" + _NO_ROW + rb"|[ \t]*)\r?(?:\n|\Z))*")
-_TAIL = lazy_regex(rb"(?:\r?\n(?:" + _NO_ROW + rb"|[ \t]*))+\Z")
+_TAIL = lazy_regex(rb"(?:" + _NO_ROW + rb"|[ \t]*)\Z")
 _MORE = {ALIGNED: lazy_regex(rb"\A *(?:\| *\| )? ?"), EXPANDED: lazy_regex(rb"\A *\| ?")}  # before the rest of a value
 _HEADS = (
     (EXPANDED, lazy_regex(rb"-\[ RECORD 1 \]")),
@@ -78,7 +80,7 @@ _HEADS = (
     (LINES, lazy_regex(rb"data\r?\n[^\"]")),
     (CSV, lazy_regex(rb'(?:"?lsn"?,"?xid"?,)?"?data"?\r?\n|' + _LSN + rb',[0-9]*,|"[^"]')),
 )
-_EMPTY_LINES = lazy_regex(rb"(?:[ \t]*\r?\n)*")
+_BEFORE = lazy_regex(rb"(?:(?:" + _TAG + rb"|[ \t]*)\r?\n)*")
 _ESCAPE = lazy_regex(rb"\\(.?)", re.DOTALL)
 _ESCAPED = {b"\\": b"\\", b"n": b"\n", b"t": b"\t", b"r": b"\r", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
 _UNCLEAR = Diagnostic(
@@ -112,11 +114,13 @@ def find_frame(head: bytes, escapes: str, is_valid: Callable[[bytes], bool]) -> 
     escapes   `AUTO`, `COPY` or `PSQL`
     is_valid  whether a text can be a value of `data`
     """
-    start = _EMPTY_LINES.match(head, len(BOM) * head.startswith(BOM))
-    place = start.end() if start else 0
+    mark = len(BOM) * head.startswith(BOM)
+    before = _BEFORE.match(head, mark)
+    place = before.end() if before else mark
     frame = next((frame for frame, pattern in _HEADS if pattern.match(head, place)), None)
     if frame is None:
-        return COPIED_LINES if escapes == COPY else None
+        lines = LINES if head[mark:place].strip() else None
+        return COPIED_LINES if escapes == COPY else lines
     if frame != TABS or escapes != AUTO:
         return frame if frame != TABS else COPIED_TABS if escapes == COPY else PRINTED_TABS
     for row in rows_of(head[: head.rfind(b"\n") + 1], PRINTED_TABS, is_valid):
@@ -134,7 +138,7 @@ def rows_of(data: bytes, frame: str, is_valid: Callable[[bytes], bool]) -> Itera
         skipped = _SKIPPED.match(text)
         place = skipped.end() if skipped else 0
         if place < len(text):
-            row = _row(_TAIL.sub(b"", text[place:]).rstrip(b"\r\n"), start + place, frame)
+            row = _row(_without_tail(text[place:]), start + place, frame)
             yield _printed_or_copied(row, is_valid) if frame == TABS else row
 
 
@@ -160,6 +164,16 @@ def _unquoted(value: bytes) -> bytes | None:
     inner = value[1:-1]
     is_whole = len(value) > 1 and value.endswith(b'"') and b'"' not in inner.replace(b'""', b"")
     return inner.replace(b'""', b'"') if is_whole else None
+
+
+def _without_tail(text: bytes) -> bytes:
+    """Return a row without the lines behind it that are no rows."""
+    while True:
+        text = text.rstrip(b"\r\n")
+        line = text.rfind(b"\n") + 1
+        if not line or _TAIL.match(text, line) is None:
+            return text
+        text = text[:line]
 
 
 def _printed_or_copied(row: QueryRow, is_valid: Callable[[bytes], bool]) -> QueryRow:

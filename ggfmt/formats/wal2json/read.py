@@ -140,6 +140,8 @@ class Wal2json(DeclaredDialect):
             kinds = all(isinstance(change, dict) and "kind" in change for change in members["change"])
             return "`change`, a list of changes with a `kind`" if kinds else None
         action = members.get("action")
+        if not isinstance(action, str):
+            return None
         if action in ("I", "U", "D", "T") and "table" in members and members.keys() & {"columns", "identity"}:
             return "`action`, and `columns` or `identity`"
         return "`action`" if action in _OPS and members.keys() <= {"schema", "table", *_MEMBERS} else None
@@ -178,9 +180,10 @@ class Wal2json(DeclaredDialect):
             return super().changes(record)
         if not record.change:
             return "empty transaction"
-        return [self._of_transaction(record, change) for change in record.change]
+        head = self.change(record, "I", "")
+        return [self._of_transaction(head, change) for change in record.change]
 
-    def _of_transaction(self, record: Wal2jsonRecord, change: ChangeOfTransaction) -> Change | Statement:
+    def _of_transaction(self, head: Change, change: ChangeOfTransaction) -> Change | Statement:
         if change.kind == "message":
             return Statement("message")
         op = _KINDS.get(change.kind)
@@ -193,25 +196,33 @@ class Wal2json(DeclaredDialect):
         old, key = change.oldkeys, change.pk
         before = None if old is None else _zipped("keyvalues", old.keynames, old.keyvalues, old.keytypes)
         keys = None if key is None else _zipped("pknames", key.pknames, (_NULL,) * len(key.pknames), key.pktypes)
-        return self._change(record, op, join_name(change.schema, change.table), after, before, keys)
+        return self._change(head, op, join_name(change.schema, change.table), after, before, keys)
 
     def operations(self, record: Wal2jsonRecord, op: str | roles.OpToken) -> list[Change]:
         table = self.named_table(record)
         if self.catalog is None and record.pk is None and record.columns and record.identity:
             self._learn_key(table, record.columns, record.identity)
-        return [self._change(record, roles.type_of(op), table, record.columns, record.identity, record.pk)]
+        head = self.change(record, op, table)
+        return [self._change(head, head.op, table, record.columns, record.identity, record.pk)]
 
     def _change(
         self,
-        record: Wal2jsonRecord,
+        head: Change,
         op: str,
         table: str,
         after: Sequence[ImageCell] | None,
         before: Sequence[ImageCell] | None,
         keys: Sequence[KeyColumn | ImageCell] | None,
     ) -> Change:
-        images = _image(before, table), _image(after, table)
-        return self.change(record, op, table, images, self._schema(table, op, (*(after or ()), *(before or ())), keys))
+        """Return the change with the members of its record, which are in `head`."""
+        cells = (*(after or ()), *(before or ()))
+        return head._replace(
+            table=table,
+            op=op,
+            before=_image(before, table),
+            after=_image(after, table),
+            record_schema=self._schema(table, cells, keys),
+        )
 
     def change(self, record: Any, op: str | roles.OpToken, table: str, *args: Any, **others: Any) -> Change:
         made = super().change(record, op, table, *args, **others)
@@ -226,10 +237,12 @@ class Wal2json(DeclaredDialect):
     # Definitions: a record shows those columns that its images have, and the columns of the key.
 
     def _schema(
-        self, table: str, op: str, cells: Sequence[ImageCell], keys: Sequence[KeyColumn | ImageCell] | None
+        self, table: str, cells: Sequence[ImageCell], keys: Sequence[KeyColumn | ImageCell] | None
     ) -> RecordSchema | None:
         names = None if keys is None else tuple(column.name for column in keys)
-        typed = dict([(cell.name, cell.type) for cell in cells] + [(column.name, column.type) for column in keys or ()])
+        typed = {cell.name: cell.type for cell in cells}
+        for column in keys or ():
+            typed.setdefault(column.name, column.type)
         if None in typed.values():
             if names:
                 self.add_key(table, names)

@@ -357,7 +357,7 @@ def test_a_row_that_psql_wrapped_is_rejected() -> None:
 
 def test_a_file_of_several_outputs() -> None:
     for frame in FRAMES:
-        parts = [framed(frame, INSERTS[:3]), b"\n", framed(frame, INSERTS[3:])]
+        parts = [b"SET\n", framed(frame, INSERTS[:3]), b"\nSET\n", framed(frame, INSERTS[3:]), b"COMMIT\n"]
         assert [item.after for item in found_in(b"".join(parts)).plain] == EXPECTED
 
 
