@@ -200,6 +200,17 @@ def _unescaped(value: bytes) -> bytes | None:
     return _ESCAPE.sub(lambda found: _ESCAPED[found[1]], value)
 
 
+def _last_start(data: bytes, starts: re.Pattern[bytes]) -> int:
+    """Return where the last row starts that does not start the data; 0 if there is none."""
+    line = len(data)
+    while (line := data.rfind(b"\n", 0, line)) >= 0:
+        for place in (line - 1, line, line + 1):
+            found = starts.match(data, max(0, place))
+            if found is not None and found.end() > line:
+                return found.end()
+    return 0
+
+
 class _Rows(Source):
     """Source of a file that is read from its start, row by row."""
 
@@ -209,8 +220,7 @@ class _Rows(Source):
         self.offset = len(self.stream.read(self.layout.skipped))
         while not self.ended:
             self.grow()
-            starts = [found.end() for found in _STARTS[frame].finditer(self.buffer)]
-            stop = len(self.buffer) if self.ended else starts[-1] if starts else 0
+            stop = len(self.buffer) if self.ended else _last_start(self.buffer, _STARTS[frame])
             if stop:
                 last = self.ended and stop == len(self.buffer)
                 yield Chunk(self.file, self.offset, self.buffer[:stop], self.layout, last=last)
