@@ -57,9 +57,17 @@ _LSNS = st.tuples(st.integers(0, 0xFFFFFFFF), st.integers(0, 0xFFFFFFFF)).map(la
 def cases(draw: st.DrawFn) -> Case:
     made = draw(changes())
     columns = tuple(replace(column, kind="string") for column in made.table.columns)
+    names = [column.name for column in columns]
     operations = [
         replace(item, op_ts=draw(TIMES), pos=draw(st.one_of(st.none(), _LSNS)), tokens=draw(st.sampled_from(_TOKENS)))
         for item in made.operations
+    ]
+    # The columns of the replica identity, which has those of the key.
+    identity = set(draw(st.sets(st.sampled_from(names))) or names[:1]) if names else set()
+    identity |= {column.name for column in columns if column.key}
+    operations = [
+        item if item.before is None else replace(item, before={n: item.before.get(n) for n in names if n in identity})
+        for item in operations
     ]
     table = replace(made.table, name=without_catalog(made.table.name), columns=columns)
     return Case(replace(made, table=table, operations=operations))

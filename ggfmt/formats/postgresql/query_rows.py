@@ -54,7 +54,7 @@ _ROWS = {
         rb"-\[ RECORD [0-9]+ \][-+]*\r?\n(?:lsn +\| (" + _LSN + rb") *\r?\n)?(?:xid +\| ([0-9]*) *\r?\n)?data +\| (.*)",
         re.DOTALL,
     ),
-    CSV: lazy_regex(_DIVIDED % (b",", b",") + rb"?(.*)", re.DOTALL),
+    CSV: lazy_regex(rb'(?:"?(' + _LSN + rb')"?,"?([0-9]{0,10})"?,)?(.*)', re.DOTALL),
     PIPES: lazy_regex(_DIVIDED % (rb"\|", rb"\|") + rb"(.*)", re.DOTALL),
     TABS: lazy_regex(_DIVIDED % (b"\t", b"\t") + rb"(.*)", re.DOTALL),
     LINES: lazy_regex(rb"()()(.*)", re.DOTALL),
@@ -70,7 +70,7 @@ _SKIPPED = lazy_regex(rb"(?:(?:" + _NO_ROW + rb"|[ \t]*)\r?(?:\n|\Z))*")
 _TAIL = lazy_regex(rb"(?:" + _NO_ROW + rb"|[ \t]*)\Z")
 _MORE = {ALIGNED: lazy_regex(rb"\A *(?:\| *\| )? ?"), EXPANDED: lazy_regex(rb"\A *\| ?")}  # before the rest of a value
 _HEADS = (
-    (EXPANDED, lazy_regex(rb"-\[ RECORD 1 \]")),
+    (EXPANDED, lazy_regex(rb"-\[ RECORD [0-9]+ \]")),
     (
         ALIGNED,
         lazy_regex(rb" *(?:lsn +\| +xid +\| +)?data *\r?\n-+(?:\+-+)*\r?(?:\n|\Z)| " + _LSN + rb" *\| *[0-9]+ \| "),

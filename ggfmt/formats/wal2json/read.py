@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from binascii import b2a_base64
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import repeat
 from typing import Annotated, Any, BinaryIO
@@ -18,6 +17,7 @@ from ggfmt.columnar.columns import JsonColumn
 from ggfmt.columnar.images import and_present, fill_missing, unless_all
 from ggfmt.columnar.strings import Converted, Kernel, by_value, rows_where
 from ggfmt.columnar.timestamps import LAST_MICROS, has_zone, instant_micros
+from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout, Remark
@@ -26,10 +26,11 @@ from ggfmt.formats.json.cut import BOM
 from ggfmt.formats.postgresql import query_rows
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.declared import DeclaredDialect
-from ggfmt.formats.records.dialect import Change, Meaning, MessageKey, RecordSchema, Statement
+from ggfmt.formats.records.dialect import Change, Meaning, RecordSchema, Statement
 from ggfmt.formats.records.images import Columns, Convert, converting
 from ggfmt.formats.records.problems import RecordError
 from ggfmt.formats.records.reader import dialect_input
+from ggfmt.formats.records.routing import DialectRouter
 from ggfmt.formats.records.scanner import SourceBatch
 from ggfmt.formats.wal2json import Wal2jsonOptions
 from ggfmt.formats.wal2json.transactions import PARTS, TransactionAssembler
@@ -37,6 +38,7 @@ from ggfmt.lazy import lazy_regex
 from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import Column, Kind, SqlType, TableDef, join_name
 from ggfmt.model.type_names import type_of
+from ggfmt.options.value_types import key_of
 
 _OPS: roles.Ops = {
     "I": "I", "U": "U", "D": "D", "T": "T", "B": roles.counted("transaction begin"),
@@ -109,7 +111,17 @@ class Wal2jsonRecord(msgspec.Struct, gc=False):
     change: list[ChangeOfTransaction] | None = None
 
 
+@dataclass(frozen=True)
+class IdentityKey:
+    """The key of a fact: the columns of the replica identity of a table, if they are its key."""
+
+    table: str
+
+
 class Wal2json(DeclaredDialect):
+    """`finds_rows`: refuse changes whose row the key does not find."""
+
+    finds_rows = True
     record = Wal2jsonRecord
     scalars_only = True
     keeps_json = frozenset({Kind.STRING})
@@ -200,8 +212,9 @@ class Wal2json(DeclaredDialect):
 
     def operations(self, record: Wal2jsonRecord, op: str | roles.OpToken) -> list[Change]:
         table = self.named_table(record)
-        if self.catalog is None and record.pk is None and record.columns and record.identity:
-            self._learn_key(table, record.columns, record.identity)
+        shown = {cell.name for cell in record.columns or ()}
+        if record.pk is None and record.identity and {cell.name for cell in record.identity} < shown:
+            self._learn_key(table, record.identity)
         head = self.change(record, op, table)
         return [self._change(head, head.op, table, record.columns, record.identity, record.pk)]
 
@@ -216,6 +229,10 @@ class Wal2json(DeclaredDialect):
     ) -> Change:
         """Return the change with the members of its record, which are in `head`."""
         cells = (*(after or ()), *(before or ()))
+        if before and keys and not {column.name for column in keys} <= {cell.name for cell in before}:
+            self._learn_key(table, before)  # the identity is another index
+        if before and self.finds_rows and table not in self._full:
+            self._check_key(table, before, keys or ())
         return head._replace(
             table=table,
             op=op,
@@ -228,18 +245,35 @@ class Wal2json(DeclaredDialect):
         made = super().change(record, op, table, *args, **others)
         return made if made.op_ts is None else made._replace(op_ts=_micros(str(made.op_ts)))
 
-    def _learn_key(self, table: str, after: Sequence[ImageCell], before: Sequence[ImageCell]) -> None:
-        """Learn the key from an update, for a discovery: the columns of an identity that is not the whole row."""
-        names = tuple(cell.name for cell in before)
-        if set(names) < {cell.name for cell in after}:
-            self.learned.setdefault(MessageKey(table), names)
+    def _key(self, table: str, keys: Sequence[KeyColumn | ImageCell] | None) -> tuple[str, ...] | None:
+        """Return the key of a table by the option, the identity, or the key in a record; None if it is unknown."""
+        names = key_of(table, self.options.primary_keys) or self.learned.get(IdentityKey(table))
+        return names or (None if keys is None else tuple(column.name for column in keys))
+
+    # Keys: only the columns of the replica identity can find the row of an update or a delete.
+
+    def _learn_key(self, table: str, identity: Sequence[ImageCell]) -> None:
+        """Learn the key of a table, for a discovery."""
+        if self.catalog is None and IdentityKey(table) not in self.learned:
+            self.learned[IdentityKey(table)] = tuple(cell.name for cell in identity)
+            self.lacking = True
+
+    def _check_key(self, table: str, identity: Sequence[ImageCell], keys: Sequence[KeyColumn | ImageCell]) -> None:
+        """Raises: RecordError if the identity lacks a column of the key, so that the record does not show its row."""
+        given = self.trusted.get(table)
+        names = (() if given is None else given.key_names) or self._key(table, keys) or ()
+        shown = {cell.name for cell in identity}
+        lacking = next((name for name in names if name not in shown), None)
+        if lacking is not None:
+            help = "the key must be columns of the replica identity: correct `--key`, `primaryKeys` or `--definitions`"
+            raise RecordError("GG305", f"the identity does not have the key column `{lacking}`", help, table, lacking)
 
     # Definitions: a record shows those columns that its images have, and the columns of the key.
 
     def _schema(
         self, table: str, cells: Sequence[ImageCell], keys: Sequence[KeyColumn | ImageCell] | None
     ) -> RecordSchema | None:
-        names = None if keys is None else tuple(column.name for column in keys)
+        names = self._key(table, keys)
         typed = {cell.name: cell.type for cell in cells}
         for column in keys or ():
             typed.setdefault(column.name, column.type)
@@ -420,4 +454,13 @@ _CONVERTS: Mapping[tuple[Kind, bool], Convert] = {
     (Kind.TIMESTAMP, True): _matching(f"^(?:{_DATE} {_CLOCK}{_OFFSET}(?: BC)?|-?infinity)$"),
 }
 
-READ_SIDES = {"wal2json": dialect_input(Wal2json)}
+
+class Wal2jsonRouter(DialectRouter):
+    """A router, which needs the tables of records, and not their rows."""
+
+    def make_dialect(self, *args: Any) -> None:
+        super().make_dialect(*args)
+        self._dialect.finds_rows = False
+
+
+READ_SIDES = {"wal2json": dialect_input(Wal2json, router=Wal2jsonRouter)}

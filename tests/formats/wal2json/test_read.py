@@ -20,7 +20,7 @@ from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.formats.api.format import Projection
 from ggfmt.formats.api.reading import Remark
 from ggfmt.formats.wal2json.read import Wal2json, column_type
-from ggfmt.model.table import Kind, SqlType
+from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 NAME = "wal2json"
 TEXTS: dict[str, str | None] = {"id": "1", "v": "a", "n": "1.5", "b": "AP8=", "at": "2024-02-29 23:59:59.999999+05:30"}
@@ -345,6 +345,13 @@ def test_csv_of_the_data_alone() -> None:
         assert [item.after for item in found_in(f"{header}{data}".encode()).plain] == EXPECTED
 
 
+def test_csv_with_all_values_in_quotes() -> None:
+    """As programs with windows write it."""
+    rows = (f'"0/{0xA0 + i:X}","{700 + i}","{text.replace(chr(34), chr(34) * 2)}"' for i, text in enumerate(INSERTS))
+    found = found_in("\n".join(['"lsn","xid","data"', *rows]).encode())
+    assert [item.after for item in found.plain] == EXPECTED
+
+
 def test_a_row_that_psql_wrapped_is_rejected() -> None:
     wrapped = (
         ' 0/A0 | 700 | {"action":"I","table":"t","columns":[{"name":"v".\n      |     |.,"type":"text","value":"x"}]}\n'
@@ -418,7 +425,27 @@ def test_the_identity_of_an_update_is_the_key() -> None:
         del record["pk"]
     assert key_of(part) == ("id",)
     assert key_of(whole) == ()
-    assert key_of(part, primaryKeys="public.t=id,v") == ("id", "v")
+    assert key_of(whole, primaryKeys="public.t=id,v") == ("id", "v")
+
+
+def test_an_identity_without_the_primary_key_is_the_key() -> None:
+    """With REPLICA IDENTITY USING INDEX, only the columns of the index find a row."""
+    update, delete = change("U", {"id": 5, "v": "x"}, {"v": "x"}), change("D", None, {"v": "x"})
+    old = transaction(listed("update", {"id": 5, "v": "x"}, {"v": "x"}, pk={"pknames": ["id"], "pktypes": ["integer"]}))
+    for record in (update, delete, old):
+        found = found_in(lines(change("I", ROW), record))
+        assert found.reasons == []
+        assert {table.key_names for table, _ in found.operations} == {("v",)}
+
+
+def test_a_key_that_is_not_in_the_identity_is_refused() -> None:
+    update = change("U", {"id": 5, "v": "x"}, {"v": "x"})
+    data = lines(change("I", ROW), update, change("U", {"id": 5}, {"id": 1, "v": "x"}))
+    found = found_in(data, EVERYTHING, primaryKeys="public.t=id")
+    assert found.reasons == ["GG305 the identity does not have the key column `id`"]
+    assert [item.op for item in found.plain] == ["I", "U"]
+    trusted = {"public.t": TableDef("public.t", (Column("id", key=1), Column("v")))}
+    assert read(NAME, lines(update), trusted=trusted).reasons == found.reasons
 
 
 def test_a_repeated_column_is_rejected() -> None:

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import base64
 import csv
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 from dialects import DATA, Read, read, told, transactions_of
 from scanners import without_kernels
 
+import ggfmt
+from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.model.table import Kind, TableDef, split_name
 
 NAME = "wal2json"
@@ -189,6 +193,18 @@ def test_a_part(name: str) -> None:
     assert all(change in rest for change in changes(found))
     cut = ["GG302 the transaction has no end"] if name == "v1_chunks.json" else []
     assert found.reasons == cut
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("name", ["v2.json", "v2_all.json"])
+def test_rows_by_another_index_than_the_primary_key(name: str, tmp_path: Path) -> None:
+    changes_of_table = [line for line in (FILES / name).open("rb") if b'"table":"by_index"' in line]
+    (tmp_path / "dump.json").write_bytes(b"".join(changes_of_table))
+    ggfmt.consolidate(tmp_path / "dump.json", output=tmp_path / "out", to="json", master="none")
+    rows = [json.loads(line) for path in (tmp_path / "out" / "public.by_index").glob("*.json") for line in path.open()]
+    assert [{name: str(value) for name, value in row.items()} for row in rows] == truth("public.by_index")
+    with pytest.raises(Abend, match="GG305"):
+        ggfmt.consolidate(tmp_path / "dump.json", output=tmp_path / "no", key="public.by_index=id", master="none")
 
 
 def test_tables_without_schemas() -> None:
