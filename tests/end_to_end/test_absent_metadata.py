@@ -62,6 +62,11 @@ EMPTY: dict[str, list[dict[str, Any]]] = {
         {"after": ROW, "op": "c", "ts_ms": None, "source": {"db": "d", "table": "t", **place}}
         for place in ({"file": "", "pos": None}, {"scn": "", "commit_scn": ""}, {"lsn": None}, {"gtid": ""})
     ],
+    "wal2json": [
+        {"action": "I", "timestamp": "", "lsn": lsn, "nextlsn": "", "schema": "s", "table": "t",
+         "columns": [{"name": "id", "value": "1"}]}
+        for lsn in ("", None)
+    ],
 }  # fmt: skip
 
 

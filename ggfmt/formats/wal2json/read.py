@@ -35,7 +35,7 @@ from ggfmt.formats.records.scanner import SourceBatch
 from ggfmt.formats.wal2json import Wal2jsonOptions
 from ggfmt.formats.wal2json.transactions import PARTS, TransactionAssembler
 from ggfmt.lazy import lazy_regex
-from ggfmt.model.change import ImageColumn
+from ggfmt.model.change import ImageColumn, without_empty
 from ggfmt.model.table import Column, Kind, SqlType, TableDef, join_name
 from ggfmt.model.type_names import type_of
 from ggfmt.options.value_types import key_of
@@ -119,7 +119,7 @@ class IdentityKey:
 
 
 class Wal2json(DeclaredDialect):
-    """`finds_rows`: refuse changes whose row the key does not find."""
+    """`finds_rows`: learn which columns find rows, and refuse changes whose row the key does not find."""
 
     finds_rows = True
     record = Wal2jsonRecord
@@ -254,7 +254,7 @@ class Wal2json(DeclaredDialect):
 
     def _learn_key(self, table: str, identity: Sequence[ImageCell]) -> None:
         """Learn the key of a table, for a discovery."""
-        if self.catalog is None and IdentityKey(table) not in self.learned:
+        if self.catalog is None and self.finds_rows and IdentityKey(table) not in self.learned:
             self.learned[IdentityKey(table)] = tuple(cell.name for cell in identity)
             self.lacking = True
 
@@ -349,7 +349,7 @@ class Wal2json(DeclaredDialect):
     def times(self, scanned: SourceBatch) -> pa.Int64Array:
         texts = super().times(scanned)
         assert isinstance(texts, pa.StringArray)
-        return _zoned_micros(texts)
+        return _zoned_micros(without_empty(texts))
 
 
 def _strings(column: ImageColumn) -> pa.BooleanArray:
