@@ -29,7 +29,7 @@ PYTHON_LINES = {
     "diagnostics": 619,
     "docs": 180,
     "doctor": 575,
-    "formats": 27_649,
+    "formats": 28_590,
     "frames": 3_022,
     "java": 1_439,
     "kafka": 1_306,
@@ -41,10 +41,10 @@ PYTHON_LINES = {
     "replicat": 3_293,
     "rowfiles": 987,
     "rows": 12_459,
-    "sinks": 6_145,
+    "sinks": 6_155,
     "spark": 2_145,
 }
-C_LINES = 7_532
+C_LINES = 7_654
 MODULES = 120  # of which one conversion calls a function
 
 
