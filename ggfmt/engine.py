@@ -321,7 +321,7 @@ def _walk(run: Run, sink: Sink[J, O, R], start: Callable[[], AbstractContextMana
         shown = f"{visible(sink.shown)}, from {counted(len(scan.files), 'file')} ({scan.size:,} bytes)"
         run.application = run.runner.name_jobs(lambda: f"{run.id} {run.tracker.step} → {shown}")
         if run.request.resume is not None and not sink.keeps:
-            log.warning("`--resume` and `--fresh` have no effect: the output is no directory, and keeps no results")
+            log.warning("`--resume` and `--fresh` need an output directory: they have no effect")
         if sink.keeps and (run.request.resume or run.taken_up is not None or scan.size >= KEPT_BYTES):
             from ggfmt.resumption import keep_results
 

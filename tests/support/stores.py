@@ -30,7 +30,6 @@ from urllib.parse import quote
 import pyarrow.fs as pafs
 import pytest
 from places import ROOT
-from runs import operation
 
 from ggfmt.location import AZURE_KEY
 
@@ -253,6 +252,8 @@ class AnyStore:
 
 
 def put_operations(store: AnyStore, name: str, files: int, tables: int) -> None:
+    from runs import operation  # not with this module, which is loaded before any test
+
     for number in range(files):
         records = [operation(number, f"GG.T{table}") for table in range(tables)]
         store.put(f"{name}/in/{number:05}.json", b"".join(json.dumps(record).encode() + b"\n" for record in records))
