@@ -19,11 +19,12 @@ import msgspec
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from ggfmt.commit.store import FAILURES
-from ggfmt.dataclasses import asdict, dataclass, field, replace
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.formats.api.format import Projection, WriterSettings
 from ggfmt.formats.api.reading import Layout, Reader, Reject
 from ggfmt.frames.batches import record_batches
+from ggfmt.frames.offsets import DIGEST_DIGITS, FileProgress, ProgressCodec
 from ggfmt.frames.plan import ReadPlan, Request, frame_error, merge_tables
 from ggfmt.java.text import visible
 from ggfmt.location import Location
@@ -66,17 +67,6 @@ _CHANGED_HELP = "restore the file, or start the stream again with a new checkpoi
 
 
 @dataclass(frozen=True)
-class FileProgress:
-    """How far a file was read: number, bytes, whether it is complete, a checksum of both ends; `inode` if local."""
-
-    number: int
-    end: int
-    closed: bool
-    digest: str
-    inode: int | None
-
-
-@dataclass(frozen=True)
 class FileFollower:
     """Inspects files for a stream. `settle`, `complete`: as of the request."""
 
@@ -99,11 +89,13 @@ class FileFollower:
             known = before[renamed[path]] if path in renamed else after.get(path)
             if known is not None and path not in renamed and self.seen.get(path) != _state(file):
                 check(file, known)
-            end, closed = self._end(file, known)
-            if known is None and end:
-                number += 1
-                after[path] = FileProgress(number, end, closed, digest(file, end), file.inode)
-            elif known is not None:
+            if known is None:
+                end, closed = self._end(file, None)
+                if end:
+                    number += 1
+                    after[path] = FileProgress(number, end, closed, digest(file, end), file.inode)
+            elif path in renamed or known.end != file.size:  # nothing can be new in the others, which are many
+                end, closed = self._end(file, known)
                 moved = end > known.end or closed
                 after[path] = replace(known, end=end, closed=closed, digest=digest(file, end)) if moved else known
             self.seen[path] = _state(file)
@@ -300,7 +292,7 @@ def is_other(file: InputFile, known: FileProgress) -> str | None:
 
 def digest(file: InputFile, end: int) -> str:
     with unreadable_stops(file.shown):
-        return digests_at(replace(file, packed=False), [end], END_BYTES)[0][end]
+        return digests_at(replace(file, packed=False), [end], END_BYTES)[0][end][:DIGEST_DIGITS]
 
 
 def stat_input(path: str) -> InputFile:
@@ -347,12 +339,13 @@ class FrameStream(DataSourceStreamReader, _AvailableNow):
         self._growth = FileFollower(
             reader, source, plan.job.catalog, request.max_record, request.settle, request.complete
         )
+        self._codec = ProgressCodec()
         self._is_bounded = False
         self._target: dict[str, FileProgress] | None = None
 
     def initialOffset(self) -> Offset:
         tables = [*self._job.catalog.current.values(), *(event.table for event in self._job.events)]
-        return _offset({}, {table.full_name: table for table in tables} if not self._request.definitions else {})
+        return self._offset({}, {table.full_name: table for table in tables} if not self._request.definitions else {})
 
     def prepareForTriggerAvailableNow(self) -> None:
         """Let the stream end with the files as they are now, or after the batch that a crash has left."""
@@ -363,20 +356,22 @@ class FrameStream(DataSourceStreamReader, _AvailableNow):
             raise frame_error(
                 "this version of Spark cannot read a stream of ggfmt", f"use Spark {STREAMS.need} or later"
             )
-        before, request = _files(start), self._request
+        before, request = self._files(start), self._request
         end = self._growth.poll(self._listed(), before) if self._target is None else self._target
         self._target = end if self._is_bounded else None
         if request.max_files is not None or request.max_bytes is not None:
             end = self._growth.limited(before, end, request.max_files, request.max_bytes)
-        ranges = self._ranges(start, end)
+        if end == before:
+            return start
+        ranges = self._ranges(before, end)
         tables = _tables(start)
         if ranges and self._request.runs_discovery:
             tables = self._discovered(ranges, tables)[1]
-        return _offset(end, tables)
+        return self._offset(end, tables)
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
-        files = _files(end)
-        ranges = self._ranges(start, files)
+        files = self._files(end)
+        ranges = self._ranges(self._files(start), files)
         job = self._job
         if ranges and self._request.runs_discovery:
             job = self._discovered(ranges, _tables(start))[0]
@@ -392,8 +387,14 @@ class FrameStream(DataSourceStreamReader, _AvailableNow):
         for part in partition.split.ranges:  # Spark discards the rows of a task that fails at its end
             check(stat_input(part.input.file.location.address), partition.files[part.input.index])
 
-    def _ranges(self, start: Offset, end: Mapping[str, FileProgress]) -> list[Range]:
-        return self._growth.ranges(_files(start), end, self._size, self._listed)
+    def _ranges(self, start: Mapping[str, FileProgress], end: Mapping[str, FileProgress]) -> list[Range]:
+        return self._growth.ranges(start, end, self._size, self._listed)
+
+    def _offset(self, files: Mapping[str, FileProgress], tables: Mapping[str, TableDef]) -> Offset:
+        return {"files": self._codec.pack(files), "tables": msgspec.json.encode(list(tables.values())).decode()}
+
+    def _files(self, offset: Offset) -> dict[str, FileProgress]:
+        return self._codec.unpack(offset["files"])
 
     def _listed(self) -> list[InputFile]:
         return list_inputs(self._request.paths, allow_empty=True, growing=True)
@@ -442,15 +443,6 @@ class _Ranges:
             "a stream can only read records of one line",
             "read a file with longer records as a batch, when the file is complete",
         )
-
-
-def _offset(files: Mapping[str, FileProgress], tables: Mapping[str, TableDef]) -> Offset:
-    states = {path: asdict(known) for path, known in files.items()}
-    return {"files": states, "tables": msgspec.json.encode(list(tables.values())).decode()}
-
-
-def _files(offset: Offset) -> dict[str, FileProgress]:
-    return {path: FileProgress(**states) for path, states in offset["files"].items()}
 
 
 def _tables(offset: Offset) -> dict[str, TableDef]:

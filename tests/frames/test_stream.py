@@ -13,7 +13,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,9 +26,15 @@ from runs import metadata, operation
 
 from ggfmt import frames
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
+from ggfmt.frames import offsets
+from ggfmt.frames import stream as frames_stream
+from ggfmt.frames.offsets import ProgressCodec
 from ggfmt.frames.plan import make_plan, parse_request
 from ggfmt.frames.source import _Planning
 from ggfmt.frames.stream import FrameStream
+from ggfmt.location import Location
+from ggfmt.reading.content import checksum
+from ggfmt.reading.files import InputFile, stat_file
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -71,6 +78,10 @@ class Driven:
         self.at = end
         self.rows += found
         return found
+
+
+def ends(offset: str) -> dict[str, int]:
+    return {path: known.end for path, known in ProgressCodec().unpack(json.loads(offset)["files"]).items()}
 
 
 def ids(rows: Sequence[dict[str, Any]]) -> list[int]:
@@ -117,8 +128,8 @@ def test_a_batch_reads_no_more_than_the_limits_say(seed: int, tmp_path: Path) ->
             stream.restart()
     before, batches = stream.at, 0
     while rows := stream.step():
-        now, then = json.loads(stream.at)["files"], json.loads(before)["files"]
-        read = {name: at["end"] - then.get(name, {"end": 0})["end"] for name, at in now.items()}
+        now, then = ends(stream.at), ends(before)
+        read = {name: end - then.get(name, 0) for name, end in now.items()}
         read = {name: bytes for name, bytes in read.items() if bytes}
         assert files is None or len(read) <= files
         assert size is None or sum(read.values()) <= size or len(rows) == 1
@@ -261,7 +272,7 @@ def test_a_compressed_file_counts_once_all_of_it_is_there(pack: Callable[[bytes]
     stream = Driven(tmp_path)
     for cut in (1, len(data) // 2, len(data) - 1):
         path.write_bytes(data[:cut])
-        assert stream.reader.latestOffset(json.loads(stream.at))["files"] == {}
+        assert stream.reader.latestOffset(json.loads(stream.at))["files"] == []
     path.write_bytes(data)
     assert ids(stream.step()) == [1, 2]
 
@@ -378,6 +389,150 @@ def test_a_batch_that_was_cut_off_finds_a_log_with_another_inode_by_its_content(
     (tmp_path / "old.json").unlink()
     with pytest.raises(Abend, match=r"log.json: error\[GG533\]"):
         stream.between(stream.at, end)
+
+
+def as_earlier(files: Mapping[str, bytes], closed: bool = False) -> str:
+    """The offset of an earlier version: files as objects of JSON, with longer checksums."""
+    states = {
+        path: {
+            "number": number,
+            "end": len(data),
+            "closed": closed,
+            "digest": checksum(data),
+            "inode": os.stat(path).st_ino if os.path.exists(path) else number,
+        }
+        for number, (path, data) in enumerate(files.items())
+    }
+    return json.dumps({"files": states, "tables": "[]"})
+
+
+def test_thousands_of_files_that_were_read_cost_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = {f"/data/part-{number:05}.json": lines(operation(number)) for number in range(5000)}
+    files = [
+        InputFile(Location.local(path), len(text), path, 1, None, number, kept=text)
+        for number, (path, text) in enumerate(data.items())
+    ]
+    new = tmp_path / "new.json"
+    stream = Driven(tmp_path)
+
+    def listed(*_: object, **__: object) -> list[InputFile]:
+        return [*files, *([stat_file(Location.local(str(new)), str(new))] if new.exists() else [])]
+
+    monkeypatch.setattr(frames_stream, "list_inputs", listed)
+    earlier = as_earlier(data)
+    assert stream.reader.latestOffset(json.loads(earlier)) == json.loads(earlier)  # no batch without a new row
+    new.write_bytes(lines(operation(5000)))
+    end = json.dumps(stream.reader.latestOffset(json.loads(earlier)))
+    assert len(end) * 10 < len(earlier)
+    assert ids(stream.between(earlier, end)) == [5000]
+    with monkeypatch.context() as closed:
+        closed.setattr(frames_stream, "open_input", None)  # an idle poll opens none of the files
+        closed.setattr(frames_stream, "digest", None)
+        assert json.dumps(stream.reader.latestOffset(json.loads(end))) == end
+    files[4000] = replace(files[4000], size=1, modified=2, kept=b"x")
+    with pytest.raises(Abend, match=r"part-04000.json: error\[GG533\] the file had \d+ bytes .* has 1 now"):
+        stream.reader.latestOffset(json.loads(end))
+
+
+@pytest.mark.parametrize("block_files", [1, 2, 3])
+def test_a_batch_is_repeated_with_the_same_rows_wherever_blocks_end(
+    block_files: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each batch of the past, once more after later ones, and each range of several batches."""
+    monkeypatch.setattr(offsets, "BLOCK_FILES", block_files)
+    stream = Driven(tmp_path, maxFilesPerTrigger="2")
+    at, found = [stream.at], []
+    for number in range(0, 40, 4):
+        append(tmp_path / f"{number % 12}.json", lines(operation(number), operation(number + 1)))
+        (tmp_path / f"{number}.json.gz").write_bytes(gzip.compress(lines(operation(number + 2), operation(number + 3))))
+        found.append(stream.step())
+        at.append(stream.at)
+    while rows := stream.step():
+        found.append(rows)
+        at.append(stream.at)
+    assert sorted(ids(stream.rows)) == list(range(40))
+    for number, rows in enumerate(found):
+        assert stream.between(at[number], at[number + 1]) == rows
+    stream.restart()
+    places = [row["seq"] for row in stream.rows]
+    for first in range(len(found)):
+        for last in range(first, len(found)):
+            again = [row["seq"] for row in stream.between(at[first], at[last + 1])]
+            assert sorted(again) == sorted(places[sum(map(len, found[:first])) : sum(map(len, found[: last + 1]))])
+
+
+FINISHED = gzip.compress(lines(operation(1), operation(2)), 0)
+REPLACED = gzip.compress(lines(operation(3), operation(4)), 0)  # of the same size
+SHORTER = gzip.compress(lines(operation(1)), 0)
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+@pytest.mark.parametrize("earlier", [False, True])
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (
+            lambda path: append(path, SHORTER),
+            f"complete with {len(FINISHED)} bytes .* has {len(FINISHED + SHORTER)} now",
+        ),
+        (lambda path: path.write_bytes(REPLACED), "another file replaced it"),
+        (lambda path: path.write_bytes(SHORTER), f"had {len(FINISHED)} bytes .* has {len(SHORTER)} now"),
+        (lambda path: path.rename(path.with_name("b.json.gz")), None),
+        (lambda path: os.utime(path, (1, 1)), None),
+        (lambda path: (path.unlink(), path.with_name("c").write_bytes(b""), path.write_bytes(FINISHED)), None),
+        (lambda path: path.unlink(), None),
+    ],
+    ids=["grown", "replaced", "shorter", "renamed", "touched", "restored", "deleted"],
+)
+def test_a_finished_file_is_watched_further(
+    change: Callable[[Path], object], problem: str | None, earlier: bool, restarts: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.json.gz"
+    path.write_bytes(FINISHED)
+    stream = Driven(tmp_path)
+    assert ids(stream.step()) == [1, 2]
+    if earlier:
+        stream.at = as_earlier({str(path): FINISHED}, closed=True)
+    assert stream.step() == []
+    change(path)
+    if restarts:
+        stream.restart()
+    if problem is not None:
+        for _ in range(2):
+            with pytest.raises(Abend, match=rf"a.json.gz: error\[GG533\].*{problem}"):
+                stream.step()
+        return
+    assert stream.step() == []
+    (tmp_path / "d.json").write_bytes(lines(operation(3)))
+    assert ids(stream.step()) == [3]
+    if (renamed := tmp_path / "b.json.gz").exists():
+        append(renamed, b"x")
+        with pytest.raises(Abend, match=r"b.json.gz: error\[GG533\] the file was complete"):
+            stream.step()
+
+
+def test_a_stream_goes_on_from_the_offsets_of_an_earlier_version(tmp_path: Path) -> None:
+    """A batch that was cut off before the update has its rows, and the next one what came since."""
+    first, second = tmp_path / "a.json", tmp_path / "b.json"
+    data = [lines(operation(number)) for number in range(5)]
+    first.write_bytes(data[0] + data[1])
+    second.write_bytes(data[2])
+    stream = Driven(tmp_path)
+    start = as_earlier({str(first): data[0]})
+    end = as_earlier({str(first): data[0] + data[1], str(second): data[2]})
+    assert ids(stream.between(start, end)) == [1, 2]
+    stream.at = end
+    assert stream.step() == []
+    assert stream.at == end
+    append(first, data[3])
+    second.rename(tmp_path / "c.json")
+    append(tmp_path / "c.json", data[4])
+    rows = stream.step()
+    assert sorted((row["seq"], row["after"]["ID"]) for row in rows) == [(rows[0]["seq"], "3"), (rows[1]["seq"], "4")]
+    assert stream.step() == []
+    first.write_bytes(b"x" * len(data[0] + data[1] + data[3]))
+    with pytest.raises(Abend, match=r"a.json: error\[GG533\].*another file replaced it"):
+        stream.step()
 
 
 def test_a_stream_can_be_made_over_a_file_that_grows(tmp_path: Path) -> None:
