@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from ggfmt.cli.output import emit
 from ggfmt.commands.declaration import Argument, Option
 from ggfmt.diagnostics.diagnostic import Abend, UsageError, did_you_mean, list_names, suggestion
 from ggfmt.options.spec import argument_error
@@ -232,6 +233,7 @@ def init(
     """
     from ggfmt.config.handler_file import NEW_TYPES, handler_file, type_file
     from ggfmt.formats import FORMATS
+    from ggfmt.options.releases import UNKNOWN
     from ggfmt.replicat import new_file
 
     format = FORMATS.get(name)
@@ -239,6 +241,8 @@ def init(
         text = new_file.parameter_file()
     elif name.lower() in NEW_TYPES:
         text = type_file(name.lower(), release)
+        if release is not None and NEW_TYPES[name.lower()].since == UNKNOWN:
+            emit("warning", f"no source says whether release `{release}` has `{name.lower()}`")
     elif format is not None and format.writes is not None:
         type = format.handler_type or "hdfs"
         text = handler_file(format) if release is None else type_file(type, release, format)

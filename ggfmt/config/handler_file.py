@@ -69,6 +69,14 @@ def handler_file(format: Format) -> str:
     kafka = [spec for spec in KafkaOptions.specs() if type is not None and type.find(spec.name)]
     written = (spec for spec in (*HandlerOptions.specs(), *kafka, *of_format) if format.since not in spec.disputed)
     values = {spec.name: spec.default_text for spec in written} | proposed | dict.fromkeys(OF_FILE_WRITER, "")
+    known = HANDLER_TYPES[proposed["type"]]
+    specs = [spec for name in values if (spec := known.find(name)) is not None]
+    lacking = {spec.name for spec in specs if not _is_there(format.since, spec.since, spec.until)}
+    if "fileSuffix" in lacking:
+        values["fileNameMappingTemplate"] = f"{_FILE_NAME}{values['fileSuffix']}"
+    if "rootFilePath" in lacking:
+        values["pathMappingTemplate"] = "${fullyQualifiedTableName}"
+    values |= dict.fromkeys(lacking, "")
     about = f"A handler of GoldenGate for Big Data that writes files below ./out/{name}. {format.doc}"
     if not format.options.of_goldengate:
         about += " GoldenGate itself does not have this format."

@@ -24,7 +24,7 @@ from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Diagnostic, did_you_mean, listing, suggestion
 from ggfmt.formats import FORMATS
 from ggfmt.lazy import lazy_regex
-from ggfmt.options.releases import FIRST_RELEASE
+from ggfmt.options.releases import FIRST_RELEASE, UNKNOWN
 from ggfmt.options.spec import PropertySet
 
 _HANDLER_KEY = lazy_regex(r"gg\.handler\.([^.]+)\.(.+)", re.DOTALL)
@@ -78,7 +78,7 @@ def owner(name: str) -> str | None:
 def in_words(formats: Sequence[str], since: str) -> str:
     if since == OF_JAVA_ADAPTER:
         return f"{listing(formats)} of the Java adapter"
-    later = "" if since in ("", FIRST_RELEASE) else f" from GoldenGate for Big Data {since} on"
+    later = "" if since in ("", FIRST_RELEASE, UNKNOWN) else f" from GoldenGate for Big Data {since} on"
     return f"{listing(formats)}{later}"
 
 

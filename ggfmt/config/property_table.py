@@ -17,7 +17,7 @@ from ggfmt.dataclasses import dataclass, replace
 from ggfmt.formats import FORMATS, WRITTEN, formats_of_handlers
 from ggfmt.formats.goldengate.metacolumns import Template
 from ggfmt.lazy import LazyMapping
-from ggfmt.options.releases import FIRST_RELEASE, release_numbers
+from ggfmt.options.releases import FIRST_RELEASE, UNKNOWN, release_numbers
 from ggfmt.options.spec import NO_PROPERTIES, Need, Options, OptionSpec, PropertySet
 from ggfmt.options.templates import FileNameTemplate, HexBytes, MessageTemplate, PathTemplate
 from ggfmt.options.value_types import (
@@ -61,8 +61,9 @@ class Owner:
 
     own      its properties, without those that all owners of its kind have (`common`)
     doc      what it is, in a sentence
-    since    the first release whose manual has it
+    since    the first release whose manual has it; `UNKNOWN` without a source
     until    the last one; None if it has not ended
+    source   where the releases are known from, as in `properties.txt`
     """
 
     kind: OwnerKind
@@ -72,6 +73,7 @@ class Owner:
     doc: str = ""
     since: str = FIRST_RELEASE
     until: str | None = None
+    source: str = ""
 
     @cached_property
     def properties(self) -> PropertySet:
@@ -121,6 +123,7 @@ class Target(Owner):
     stages: tuple[str, ...] = ()
 
 
+OF_JAVA_ADAPTER = "Java adapter"  # in place of a release
 FILE_WRITER = "filewriter"
 
 # Handlers of these types send messages to Kafka, as a run can do (`KafkaOptions`).
@@ -203,7 +206,7 @@ def _listed(head: str, declared: PropertySet = NO_PROPERTIES, since: str = FIRST
         )
         if values:
             known = replace(known, kind=_kind(values), default=None, since=since, until=None, aliases=(), disputed=())
-        facts = {"since": max(known.since, since, key=release_numbers), **_facts(text)}
+        facts = {"since": _since(known, since, source), **_facts(text)}
         if "default" in facts:
             facts["default"] = known.kind.parse(facts["default"]) if facts["default"] else None
         if "aliases" in facts:
@@ -211,6 +214,14 @@ def _listed(head: str, declared: PropertySet = NO_PROPERTIES, since: str = FIRST
         need = next((_NEEDS[word] for word in _NEEDS if facts.pop(word, False)), Need.NONE)
         doubtful = source.startswith("M")
         yield replace(known, doc=effect or known.doc, need=need, source=source, doubtful=doubtful, **facts)
+
+
+def _since(known: OptionSpec, owner: str, source: str) -> str:
+    """Return the first release of a property without this fact: that of its owner, if a manual has the property."""
+    if owner == UNKNOWN or known.attr:
+        return owner if owner == UNKNOWN else max(known.since, owner, key=release_numbers)
+    is_known = source[:1] == "S" and (owner != FIRST_RELEASE or "12.2.0.1" in source)
+    return owner if is_known or owner == OF_JAVA_ADAPTER else UNKNOWN
 
 
 def _kind(values: str) -> ValueType[Any]:
@@ -282,8 +293,8 @@ def _format_owner(name: str) -> Owner:
     lacking: list[OptionSpec] = []
     since = FIRST_RELEASE
     for head in _OF_FORMATS.get(name, ()):
-        lacking += (replace(spec, changes=True) for spec in _listed(head))
         since = _facts(_SECTIONS[head][0][0]).get("since", FIRST_RELEASE)
+        lacking += (replace(spec, changes=True) for spec in _listed(head, since=since))
     format = FORMATS.get(name)
     if format is None:
         return Owner(OwnerKind.FORMAT, name, PropertySet(lacking), doc=_LACKING, since=since)
@@ -292,7 +303,6 @@ def _format_owner(name: str) -> Owner:
 
 
 FORMAT_OWNERS = LazyMapping(dict.fromkeys((*FORMATS, *_OF_FORMATS)), _format_owner)
-OF_JAVA_ADAPTER = "Java adapter"  # in place of a release
 
 
 def types_having(name: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from ggfmt.options.releases import FIRST_RELEASE, manual_name
+from ggfmt.options.releases import FIRST_RELEASE, UNKNOWN, manual_name
 from ggfmt.options.spec import Need, OptionSpec
 from ggfmt.options.value_types import Choice
 
@@ -58,6 +58,8 @@ class Dated(Protocol):
 
 
 def releases(of: Dated) -> str:
+    if of.since == UNKNOWN:
+        return UNKNOWN if of.until is None else f"up to {manual_name(of.until)}"
     if of.until is not None:
         return f"{manual_name(of.since)} to {manual_name(of.until)}"
     if not of.since:

@@ -56,8 +56,10 @@ _RELEASES = (
 )
 
 RELEASES = {release.name: release for release in _RELEASES}
+GOLDENGATE = "GoldenGate for Big Data"
 DEFAULT_RELEASE = "12.2"
 FIRST_RELEASE = "12.2"
+UNKNOWN = "unknown"  # in place of the first release: nothing follows from it
 
 
 def find_release(text: str) -> str | None:
@@ -77,6 +79,14 @@ def is_later(release: str, other: str) -> bool:
 
 def is_available(release: str, since: str, until: str | None) -> bool:
     return not is_later(since, release) and (until is None or not is_later(release, until))
+
+
+def is_later_than_named(since: str, named: str) -> bool:
+    """Return whether `since` is after a release that a user names. `23` may name any release of 23, thus 23.7 too."""
+    if since in RELEASES:
+        return is_later(since, find_release(named) or named)
+    given, first = release_numbers(named), release_numbers(since)
+    return first > given and first[: len(given)] != given
 
 
 def release_numbers(release: str) -> list[int]:

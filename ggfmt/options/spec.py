@@ -43,8 +43,10 @@ class OptionSpec:
 
     A name may have a free part, as `partitioner.<TABLE>` has.
 
-    since    first release of GoldenGate that has the option, a release as manuals name it; empty if none has it
+    since    first release of GoldenGate that has the option, a release as manuals name it; empty if none has it;
+             `UNKNOWN` without a source
     until    last release that has it; None if it has not ended
+    replaced_by  the property that later releases have in its place; empty if none is known
     aliases  other names, from real files and misprints in the manual
     example  a value to show, as in a properties file; None: the value type chooses one
     disputed  the releases whose manuals contradict themselves about what its values mean
@@ -68,6 +70,7 @@ class OptionSpec:
     source: str = ""
     doubtful: bool = False
     changes: bool = False
+    replaced_by: str = ""
 
     @property
     def is_open(self) -> bool:
@@ -149,6 +152,7 @@ class Facts(TypedDict, total=False):
     example: str
     name: str
     disputed: tuple[str, ...]
+    replaced_by: str
 
 
 def option(kind: value_types.ValueType[T], default: T | None, doc: str, **facts: Unpack[Facts]) -> T:

@@ -17,7 +17,7 @@ from ggfmt.config.properties import parse_properties, read_properties
 from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import UsageError
 from ggfmt.formats import FORMATS
-from ggfmt.options.releases import RELEASES, find_release
+from ggfmt.options.releases import RELEASES, find_release, is_later
 from ggfmt.replicat.parse import parse_content
 from ggfmt.replicat.statements import Kinds
 
@@ -166,6 +166,7 @@ def test_a_release_and_a_format_make_the_file_of_a_handler_with_that_format() ->
         (["kafka", "--release", "22"], "`22` is not a known release of GoldenGate\n  help: releases are `12.2`, "),
         (["s3", "--release", "12.2"], "release `12.2` does not have `filewriter`\n  help: it is there from 12.3.2.1"),
         (["flume", "--release", "23ai"], "release `23ai` does not have `flume`\n  help: it is there up to 12.3.2.1"),
+        (["snowflake_streaming", "--release", "19.1"], "release `19.1` does not have `snowflake_streaming`"),
         (["delimitedtext_op", "--release", "12.3"], "release `12.3` does not have `delimitedtext_op`"),
     ],
 )
@@ -173,6 +174,14 @@ def test_a_release_without_the_type(arguments: list[str], message: str) -> None:
     code, told = documents.called(["init", *arguments])
     assert code == 2
     assert told.startswith(f"error[GG565] {message}")
+
+
+@pytest.mark.parametrize("name", ["pubsub", "redis", "mongodb", "cassandra", "jdbc"])
+def test_a_release_that_is_not_known_to_have_the_type(name: str) -> None:
+    code, told = documents.called(["init", name, "--release", "12.2.0.1"])
+    assert code == 0
+    assert f"no source says whether release `12.2.0.1` has `{name}`\n" in told
+    assert documents.called(["init", name])[1].startswith("# Handlers of GoldenGate")
 
 
 def test_a_new_parameter_file_has_what_decides_and_no_findings(here: Path) -> None:
@@ -256,9 +265,8 @@ def test_what_is_proposed_is_otherwise_by_default(name: str) -> None:
     other |= {f"format.{spec.name}" for spec, _ in handler.options.non_defaults()}
     # No options of ggfmt, or, for `format`, the choice of one.
     of_goldengate = {"kafkaProducerConfigFile", "topicMappingTemplate", "keyMappingTemplate", "format"}
-    assert {line.partition("=")[0] for line in FORMATS[name].proposed} - of_goldengate == other - {
-        "type",
-        "mode",
-        "rootFilePath",
-        "includeTokens",
-    }
+    proposed = {line.partition("=")[0] for line in FORMATS[name].proposed} - of_goldengate
+    if is_later(FORMATS[name].since, "12.2") and not FORMATS[name].handler_type:
+        proposed -= {"fileSuffix"}
+        other -= {"fileNameMappingTemplate", "pathMappingTemplate"}
+    assert proposed == other - {"type", "mode", "rootFilePath", "includeTokens"}

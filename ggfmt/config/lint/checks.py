@@ -30,7 +30,7 @@ from ggfmt.java.charsets import encoder
 from ggfmt.java.text import InvalidValueError, trim, visible
 from ggfmt.lazy import lazy_regex
 from ggfmt.options import value_types
-from ggfmt.options.releases import FIRST_RELEASE, RELEASES, Metadata, is_available, is_later
+from ggfmt.options.releases import FIRST_RELEASE, GOLDENGATE, RELEASES, UNKNOWN, Metadata, is_available, is_later
 from ggfmt.options.spec import Need, Options, OptionSpec
 from ggfmt.options.templates import Count, MessageTemplate, Timestamp, of_one_operation, read_message_template
 from ggfmt.options.value_types import Bool, Choice, OpKey, unwrap_cdata
@@ -425,8 +425,6 @@ def _lacking_characters(written: list[_Value], values: list[_Value]) -> Iterator
 
 # The releases of GoldenGate that have the properties of a handler, and properties that ggfmt does not apply.
 
-GOLDENGATE = "GoldenGate for Big Data"
-
 # The code of a property that ggfmt does not apply.
 UNCOVERED = "GG127"
 
@@ -442,6 +440,7 @@ class _OptionUse:
     since: str
     until: str | None
     format: str = ""
+    replaced_by: str = ""
 
     def __str__(self) -> str:
         return f"`{self.format}` is a format" if self.format else f"`{self.entry.key}` is a property"
@@ -472,7 +471,8 @@ def _check(
         yield from _long_delimiter(assembly, release)
     for entry, known in assembly.uncovered.values():
         if _is_on(entry) and (release is None or not is_given or is_available(release, known.since, None)):
-            message = f"`{entry.key}` is fine in {GOLDENGATE} {known.since}, but ggfmt does not do it"
+            since = "" if known.since == UNKNOWN else f" {known.since}"
+            message = f"`{entry.key}` is fine in {GOLDENGATE}{since}, but ggfmt does not do it"
             help = "what ggfmt would write differs from GoldenGate's messages; `ggfmt.uncovered=ignore` allows it"
             yield Diagnostic(UNCOVERED, message, entry.key_span, help)
 
@@ -505,7 +505,8 @@ def _uses(assembly: HandlerBuilder) -> list[_OptionUse]:
         # A release without the property behaves as if it had its default, or were switched off. A release that has it
         # may behave in another way if it is switched off.
         as_ever = value == spec.default or (value is False and spec.default is not True)
-        uses.append(_OptionUse(entry, FIRST_RELEASE if as_ever else spec.since, None if value is False else spec.until))
+        since, until = FIRST_RELEASE if as_ever else spec.since, None if value is False else spec.until
+        uses.append(_OptionUse(entry, since, until, replaced_by=spec.replaced_by))
     chosen = assembly.given.get("format")
     if chosen is not None and assembly.format is not None and assembly.format.since != FIRST_RELEASE:
         uses.append(_OptionUse(chosen, assembly.format.since, None, assembly.format.name))
@@ -527,6 +528,7 @@ def _misfit(
     """Return GG111. `common`: the releases that fit all handlers."""
     is_new = is_later(misfit.since, release)
     reach = f"from {GOLDENGATE} {misfit.since} on" if is_new else f"of {GOLDENGATE} up to {misfit.until}"
+    reach += f"; `{misfit.replaced_by}` replaces it" if misfit.replaced_by and not is_new else ""
     fitting = _fitting(uses)
     if fitting and not common:
         help = f"all properties of `{handler}` fit {listing(fitting, '')}, but no release fits all handlers"

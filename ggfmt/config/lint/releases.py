@@ -12,11 +12,20 @@ from ggfmt.config.handler_options import templates
 from ggfmt.config.lint.assembly import HandlerBuilder
 from ggfmt.config.lint.chains import EventHandlers
 from ggfmt.config.properties import ARGUMENTS, Entry
-from ggfmt.config.property_table import KEYS, PROCESS, TARGETS
+from ggfmt.config.property_table import KEYS, PROCESS, TARGETS, Owner
 from ggfmt.dataclasses import dataclass, field
-from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.diagnostics.diagnostic import Diagnostic, listing
 from ggfmt.java.text import trim
-from ggfmt.options.releases import DEFAULT_RELEASE, FIRST_RELEASE, find_release, is_later, manual_name, release_numbers
+from ggfmt.options.releases import (
+    DEFAULT_RELEASE,
+    FIRST_RELEASE,
+    GOLDENGATE,
+    find_release,
+    is_later,
+    is_later_than_named,
+    manual_name,
+    release_numbers,
+)
 from ggfmt.options.spec import OptionSpec
 from ggfmt.options.templates import Case
 
@@ -32,12 +41,16 @@ LAST_OF_SEVERAL_HANDLERS = "21"
 
 @dataclass(frozen=True)
 class Sign:
-    """A place of a file that some releases have alone: `first` to `last`, None for one that has not ended."""
+    """A place of a file that some releases have alone: `first` to `last`, None for one that has not ended.
+
+    `instead`: the properties that other releases have in its place, as far as they are known.
+    """
 
     entry: Entry
     what: str
     first: str
     last: str | None = None
+    instead: tuple[OptionSpec, ...] = ()
 
     def where(self, several: bool) -> str:
         if self.entry.file in ARGUMENTS:
@@ -105,6 +118,54 @@ def contradiction(found: ReleaseFinding) -> Iterator[Diagnostic]:
     yield Diagnostic("GG140", message, newer.entry.key_span, help)
 
 
+def misfits(
+    assemblies: Sequence[HandlerBuilder], event_handlers: EventHandlers, entries: Sequence[Entry], named: str
+) -> Iterator[Diagnostic]:
+    """Yield GG111 for what a given release does not have, once a line, except formats and their properties.
+
+    `named`: the release as `ggfmt.compatibility` names it. What a type brings with it is not reported beside the type.
+    """
+    groups = [[*_of_type(assembly), *_of_properties(assembly)] for assembly in assemblies]
+    groups += ([sign] for assembly in assemblies for sign in _of_values(assembly, named))
+    groups += _of_event_handlers(event_handlers)
+    groups += [[sign] for sign in _of_keys(entries)]
+    newest: dict[tuple[str | None, int | None], Sign] = {}
+    for group in groups:
+        lacking = [sign for sign in group if trim(sign.entry.value) and not _fits(named, sign.first, sign.last)]
+        for sign in lacking[:1] if lacking and lacking[0] is group[0] else lacking:
+            place = sign.entry.key_span.file, sign.entry.key_span.line
+            known = newest.get(place)
+            newest[place] = sign if known is None or is_later(sign.first, known.first) else known
+    yield from (_misfit(sign, named) for sign in newest.values())
+
+
+def _misfit(sign: Sign, named: str) -> Diagnostic:
+    is_new = is_later_than_named(sign.first, named)
+    how = f"came with {GOLDENGATE} {manual_name(sign.first)}"
+    if not is_new:
+        how = f"is not known after {GOLDENGATE} {manual_name(sign.last or '')}"
+    message = f"{sign.what} {how}, and `ggfmt.compatibility` is {named}"
+    instead = [known.name for known in sign.instead if _fits(named, known.since, known.until)]
+    help = "remove it, or set `ggfmt.compatibility` to a release that has it"
+    if instead:
+        help = f"write {listing(instead)}, or set `ggfmt.compatibility` to a release that has `{sign.entry.key}`"
+    return Diagnostic("GG111", message, sign.entry.key_span, help)
+
+
+def _fits(named: str, since: str, until: str | None) -> bool:
+    """Return whether a release, as a user names it, is between two others."""
+    ended = until is not None and is_later(find_release(named) or named, until)
+    return not ended and not is_later_than_named(since, named)
+
+
+def _of_values(assembly: HandlerBuilder, named: str) -> Iterator[Sign]:
+    """Yield the signs in the template of a property that a release has, as a user names it."""
+    entry = assembly.given.get("format.metaColumnsTemplate")
+    spec = assembly.format.options.specs().find("metaColumnsTemplate") if assembly.format is not None else None
+    if entry is not None and spec is not None and spec.since and _fits(named, spec.since, None):
+        yield from _of_template(assembly, entry)
+
+
 def signs(
     assemblies: Sequence[HandlerBuilder],
     event_handlers: EventHandlers,
@@ -112,17 +173,32 @@ def signs(
     names: Mapping[str, object],
 ) -> list[Sign]:
     found = [sign for assembly in assemblies for sign in _of_handler(assembly)]
-    found += _of_event_handlers(event_handlers)
-    found += _of_keys(entries, names)
+    found += (sign for group in _of_event_handlers(event_handlers) for sign in group)
+    found += _of_keys(entries)
+    several = (entry for entry in entries if entry.key.lower() == "gg.handlerlist" and len(names) > 1)
+    found += (Sign(entry, "several handlers", FIRST_RELEASE, LAST_OF_SEVERAL_HANDLERS) for entry in several)
     places = {id(entry): place for place, entry in enumerate(entries)}
     kept = (sign for sign in found if trim(sign.entry.value) and (sign.last or is_later(sign.first, FIRST_RELEASE)))
     return sorted(kept, key=lambda sign: places.get(id(sign.entry), len(places)))
 
 
 def _of_handler(assembly: HandlerBuilder) -> Iterator[Sign]:
+    yield from _of_type(assembly)
+    yield from _of_format(assembly)
+    yield from _of_properties(assembly)
+
+
+def _of_type(assembly: HandlerBuilder) -> Iterator[Sign]:
+    if assembly.type is not None and assembly.type_entry is not None:
+        yield _of_owner(assembly.type_entry, f"the type `{assembly.type.name}`", assembly.type)
+
+
+def _of_owner(entry: Entry, what: str, owner: Owner) -> Sign:
+    return Sign(entry, what, owner.since, owner.until)
+
+
+def _of_format(assembly: HandlerBuilder) -> Iterator[Sign]:
     type, format, given = assembly.type, assembly.format, assembly.given
-    if type is not None and assembly.type_entry is not None:
-        yield Sign(assembly.type_entry, f"the type `{type.name}`", type.since, type.until)
     if format is not None and "format" in given:
         yield Sign(given["format"], f"the format `{format.name}`", format.since)
     for entry, known in assembly.uncovered.values():
@@ -133,20 +209,27 @@ def _of_handler(assembly: HandlerBuilder) -> Iterator[Sign]:
         yield Sign(entry, f"`{spec.name}`", of_type.since if of_type is not None and spec.since else spec.since)
         if spec.name == "metaColumnsTemplate" and spec.since:
             yield from _of_template(assembly, entry)
+
+
+def _of_properties(assembly: HandlerBuilder) -> Iterator[Sign]:
+    type, given = assembly.type, assembly.given
     if type is None:
         return
     for name, entry in (*given.items(), *assembly.others.items()):
         own = type.find(name) if not name.startswith("format") else None
         if own is not None:
-            yield from _of_property(entry, own)
+            yield from _of_property(entry, own, type)
     for property, template in templates(assembly.handler):
         if property in given and any(isinstance(piece, Case) for piece in template.all()):
             yield Sign(given[property], "a keyword for small or capital letters", "12.3.2")
 
 
-def _of_property(entry: Entry, known: OptionSpec) -> Iterator[Sign]:
-    if not known.doubtful:
-        yield Sign(entry, f"`{known.name}`", known.since, known.until)
+def _of_property(entry: Entry, known: OptionSpec, owner: Owner) -> Iterator[Sign]:
+    """Yield the sign of a property, with the one that replaced it, or the one that it replaced."""
+    if known.doubtful:
+        return
+    instead = (spec for spec in owner.own if known.name == spec.replaced_by or spec.name == known.replaced_by)
+    yield Sign(entry, f"`{known.name}`", known.since, known.until, tuple(instead))
 
 
 def _of_template(assembly: HandlerBuilder, entry: Entry) -> Iterator[Sign]:
@@ -158,26 +241,31 @@ def _of_template(assembly: HandlerBuilder, entry: Entry) -> Iterator[Sign]:
         yield Sign(entry, f"`${{{later}}}`", _AFTER_FIXED)
 
 
-def _of_event_handlers(event_handlers: EventHandlers) -> Iterator[Sign]:
+def _of_event_handlers(event_handlers: EventHandlers) -> Iterator[list[Sign]]:
+    """Yield the signs of each block, that of its type first."""
     for block in event_handlers.blocks.values():
         type = block.type
         if type is None or not block.used:
             continue
         place = block.given.get("type", block.entries[0])
-        yield Sign(place, f"an event handler of the type `{type.name}`", type.since, type.until)
+        found = [_of_owner(place, f"an event handler of the type `{type.name}`", type)]
         for name, entry in block.given.items():
             known = type.own.find(name)
             if known is not None and is_later(known.since, _EVENT_HANDLERS):
-                yield from _of_property(entry, known)
+                found += _of_property(entry, known, type)
+        yield found
 
 
-def _of_keys(entries: Iterable[Entry], names: Mapping[str, object]) -> Iterator[Sign]:
+def _of_keys(entries: Iterable[Entry]) -> Iterator[Sign]:
     for entry in entries:
         key = entry.key.lower()
         if key == "gg.target":
             target = TARGETS.get(trim(entry.value).lower())
-            yield Sign(entry, "`gg.target`", target.since if target is not None else "21")
-        elif key == "gg.handlerlist" and len(names) > 1:
-            yield Sign(entry, "several handlers", FIRST_RELEASE, LAST_OF_SEVERAL_HANDLERS)
-        elif (known := PROCESS.find(key) or KEYS.find(key)) is not None and not known.is_open:
-            yield from _of_property(entry, known)
+            yield (
+                _of_owner(entry, f"the target `{target.name}`", target) if target else Sign(entry, "`gg.target`", "21")
+            )
+            continue
+        for owner in (PROCESS, KEYS):
+            known = owner.find(key)
+            if known is not None and not known.is_open:
+                yield from _of_property(entry, known, owner)

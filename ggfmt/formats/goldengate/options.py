@@ -39,7 +39,7 @@ class OpKeyOptions(Options):
 
 def metadata_option(what: str, default: bool = True) -> bool:
     """Return the option to write a metadata field, in releases with fixed metadata."""
-    return option(Bool(), default, f"Write {what}.", until="19.1")
+    return option(Bool(), default, f"Write {what}.", until="19.1", replaced_by="metaColumnsTemplate")
 
 
 def iso8601_option(

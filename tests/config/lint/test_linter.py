@@ -30,24 +30,29 @@ from ggfmt.config.lint.checks import UNKNOWN_METADATA
 from ggfmt.config.lint.reading import ConfigurationParser, Rules, has_properties, is_sentence, lint
 from ggfmt.config.properties import parse_content
 from ggfmt.config.property_table import (
+    EVENT_HANDLER_TYPES,
+    EVENT_HANDLERS,
     FILE_TYPES,
     FORMAT_OWNERS,
     HANDLER_TYPES,
+    HANDLERS,
+    KEYS,
     OF_JAVA_ADAPTER,
     PROCESS,
+    TARGETS,
     Formats,
     HandlerType,
     types_having,
 )
 from ggfmt.diagnostics.codes import CODES, Code, Severity
-from ggfmt.diagnostics.diagnostic import ConfigurationError, Span
+from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context, Format
 from ggfmt.formats.avro.confluent import SchemaIds
 from ggfmt.formats.goldengate.kafkaconnect import KafkaConnectOptions
 from ggfmt.formats.goldengate.metacolumns import Template
 from ggfmt.java.text import InvalidValueError, trim
-from ggfmt.options.releases import RELEASES, is_later
+from ggfmt.options.releases import RELEASES, UNKNOWN, is_later
 from ggfmt.options.spec import Need, Options, option
 from ggfmt.options.templates import HexBytes, PathTemplate
 from ggfmt.options.value_types import (
@@ -564,6 +569,7 @@ def test_types_that_take_files(type: str, format: str) -> None:
 def test_other_formats_go_to_any_type(format: str) -> None:
     release = FORMATS[format].since
     lines = ["format.metaColumnsTemplate=${optype}"] if release == "19.1" else []
+    lines += ["topicName=orders"] if release == "12.2" else []
     text = of_type("kafka", "mode=op", "partitionByTable=false", *lines, format=format)
     assert codes(f"{text}\nggfmt.compatibility={release}") == []
 
@@ -618,6 +624,8 @@ def of_type(type: str, *lines: str, format: str = "json") -> str:
         head.append(f"gg.handler.k.format={format}")
     given = {line.partition("=")[0].lower() for line in lines}
     needed = [spec for spec in known.own if spec.need is not Need.NONE] if known else []
+    if type == "kafka" and "topicname" in given:  # it was there before the templates
+        needed = []
     names = [item.name for item in needed if item.name.lower() not in {*given, "format"}]
     texts = (f"{name}={NEEDED.get(name) or values_of(name)}" for name in names)
     return "\n".join([*head, *(f"gg.handler.k.{line}" for line in (*lines, *texts))])
@@ -838,7 +846,7 @@ def test_handlers_that_goldengate_makes_by_itself_are_not_judged() -> None:
 
 def test_the_releases_that_all_properties_of_a_handler_fit() -> None:
     lines = ["format.includePrimaryKeys=true", "format.metaColumnsTemplate=${optype}"]
-    text = of_type("kafka", *lines) + "\nggfmt.compatibility="
+    text = of_type("hdfs", *lines) + "\nggfmt.compatibility="
     for release in ("12.2", "12.3", "21", "23", "26"):
         (finding,) = [finding for finding in lint((text + release).encode(), "f") if finding.code == "GG111"]
         assert finding.span.line == (4 if release >= "20" else 5), release
@@ -859,8 +867,70 @@ def test_the_releases_of_properties_are_known() -> None:
 def test_what_is_off_or_as_ever_fits_every_release() -> None:
     lines = ["format.includePosition=false", "format.wrapStringsInQuotes=false"]
     for release in ("12.2", "21"):
-        found = codes(of_type("kafka", *lines, format="delimitedtext") + f"\nggfmt.compatibility={release}")
+        found = codes(of_type("hdfs", *lines, format="delimitedtext") + f"\nggfmt.compatibility={release}")
         assert [code for _, code in found if code != "GG139"] == []
+
+
+# What a given release does not have, by its place, with what it has instead
+PLANTED = [
+    ("12.2.0.1", "type=kafka topicMappingTemplate=t", "`topicMappingTemplate` came with", "12.3.1.1", "topicName"),
+    ("12.2.0.1", "type=kafka topicName=t logSuccessfullySentMessages=true", "`logSuccessfully", "12.3.2.1", ""),
+    ("12.2.0.1", "type=hdfs pathMappingTemplate=p", "`pathMappingTemplate` came with", "12.3.2.1", "rootFilePath"),
+    ("12.2.0.1", "type=hdfs fileNameMappingTemplate=p", "`fileNameMapping", "12.3.1.1", "fileSuffix"),
+    ("12.2.0.1", "type=elasticsearch ServerAddressList=h:9300", "the type `elasticsearch` came", "12.3.1.1", ""),
+    ("12.2.0.1", "type=bigquery projectId=p", "the type `bigquery` came with", "12.3.2.1", ""),
+    ("12.2.0.1", "gg.target=snowflake", "the target `snowflake` came with", "21.1", ""),
+    ("12.3.1.1", "type=filewriter", "the type `filewriter` came with", "12.3.2.1", ""),
+    ("19.1", "gg.target=iceberg", "the target `iceberg` came with", "23.7", ""),
+    ("23.1", "gg.target=iceberg", "the target `iceberg` came with", "23.7", ""),
+    ("21.1", "type=kafka topicName=t", "`topicName` is not known after", "12.2.0.1", "topicMappingTemplate"),
+    ("21.1", "type=hdfs rootFilePath=p", "`rootFilePath` is not known after", "12.3.1.1", "pathMappingTemplate"),
+    ("19.1", "type=flume", "the type `flume` is not known after", "12.3.2.1", ""),
+    ("12.3.2.1", "type=kafka format.metaColumnsTemplate=${optype[op]}", "names in brackets", "19.1", ""),
+]
+
+
+def _of_release(release: str, lines: str) -> list[Diagnostic]:
+    prefix = "" if lines.startswith("gg.") else "gg.handler.k."
+    text = "".join(f"{prefix}{line}\n" for line in lines.split())
+    text = f"{text if not prefix else f'gg.handlerlist=k{chr(10)}{text}'}ggfmt.compatibility={release}"
+    return [item for item in lint(text.encode(), "f") if item.code == "GG111"]
+
+
+@pytest.mark.parametrize(("release", "lines", "start", "bound", "instead"), PLANTED)
+def test_what_a_given_release_does_not_have(release: str, lines: str, start: str, bound: str, instead: str) -> None:
+    (finding,) = _of_release(release, lines)
+    assert finding.message.startswith(start)
+    assert f" GoldenGate for Big Data {bound}, and `ggfmt.compatibility` is {release}" in finding.message
+    assert (finding.help or "").startswith(f"write `{instead}`, or" if instead else "remove it, or")
+
+
+def test_the_metadata_of_before_are_replaced_by_a_template() -> None:
+    for lines in ("type=kafkaconnect includeOpType=true", "type=hdfs format=json format.includePrimaryKeys=true"):
+        (finding,) = _of_release("21.1", lines)
+        assert finding.message.endswith(" up to 19.1; `metaColumnsTemplate` replaces it")
+
+
+def test_what_is_reported_once_and_what_is_not_known() -> None:
+    assert len(_of_release("12.2", "gg.target=snowflake gg.stage=s3")) == 2
+    assert len(_of_release("12.2", "type=filewriter pathMappingTemplate=p stateFileDirectory=d")) == 1
+    for name in ("pubsub", "redis", "cassandra", "mongodb", "jdbc", "jms"):
+        assert _of_release("12.2", f"type={name} username=u") == []
+    for release in ("23", "23ai", "23.7", "23.8", "26ai"):
+        assert _of_release(release, "gg.target=iceberg") == []
+    assert _of_release("12.3.1.1", "type=hdfs rootFilePath=p fileNameMappingTemplate=f") == []
+
+
+def test_every_statement_of_a_release_has_a_source_or_is_unknown() -> None:
+    types = (*HANDLER_TYPES.values(), *EVENT_HANDLER_TYPES.values(), *TARGETS.values())
+    for owner in (*types, HANDLERS, EVENT_HANDLERS, KEYS, PROCESS):
+        if owner in types:
+            assert (owner.since == UNKNOWN) is not bool(owner.source), owner.name
+            assert owner.source[:1] in "SEI", owner.name
+        for known in owner.own:
+            assert known.since == UNKNOWN or known.source or known.attr, f"{owner.name} {known.name}"
+            assert not known.until or known.source or known.attr, f"{owner.name} {known.name}"
+            assert not known.replaced_by or owner.find(known.replaced_by) is not None, known.name
 
 
 UNDONE = "gg.handler.k.format.metaColumnsTemplate=${optype}"  # in XML, where it can never be done

@@ -39,7 +39,9 @@ class JsonRecordOptions(shared.OpKeyOptions):
     encoding: str = option(Charset(), "UTF-8", "The charset of messages and schemas.")
     version_schemas: bool = switch("Also write each schema to a file with a time stamp in its name.")
     iso8601_format: bool = shared.iso8601_option()
-    include_primary_keys: bool = switch("Write the names of the primary key's columns.", until="19.1")
+    include_primary_keys: bool = switch(
+        "Write the names of the primary key's columns.", until="19.1", replaced_by="metaColumnsTemplate"
+    )
     meta_columns_template: tuple[metacolumns.MetaColumn, ...] | None = metacolumns.template_option()
     omit_null_values: bool = switch(
         # The manuals of these releases print that `false` omits NULL, and that `true` is the default.

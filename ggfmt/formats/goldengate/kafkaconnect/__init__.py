@@ -167,6 +167,7 @@ _CONNECT_TYPES = (losses.TYPES_NEAREST.has("Connect"), losses.SIZES_NOT_SHOWN)
 FORMATS = (
     Format(
         name="kafkaconnect_json",
+        since="12.3",
         doc="GoldenGate's Kafka Connect handler, through Kafka's JSON converter: JSON with or without schemas.",
         options=KafkaConnectOptions,
         proposed=("fileSuffix=.json", *_PROPOSED),
@@ -180,6 +181,7 @@ FORMATS = (
     ),
     Format(
         name="kafkaconnect_avro",
+        since="12.3",
         doc="GoldenGate's Kafka Connect handler, through Confluent's Avro converter.",
         options=KafkaConnectAvroOptions,
         proposed=("fileSuffix=.avro", f"format={HANDLER_TYPE}_avro", *_PROPOSED),
