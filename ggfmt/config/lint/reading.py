@@ -382,7 +382,7 @@ class ConfigurationParser:
             self.release = found
         elif release is not None and self._compatibility is not None:
             self.release = releases.given_release(release, self._compatibility)
-            named = before_comment(self._compatibility)
+            named = before_comment(self._compatibility) or release
             self._findings += releases.misfits(assemblies, event_handlers, self._entries, named)
         if not any(assembly.format and assembly.format.options.of_goldengate for assembly in assemblies):
             self.release = None

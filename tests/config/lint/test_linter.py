@@ -916,6 +916,7 @@ def test_what_is_reported_once_and_what_is_not_known() -> None:
     assert len(_of_release("12.2", "type=filewriter pathMappingTemplate=p stateFileDirectory=d")) == 1
     for name in ("pubsub", "redis", "cassandra", "mongodb", "jdbc", "jms"):
         assert _of_release("12.2", f"type={name} username=u") == []
+    assert _of_release("", "type=bigquery")[0].message.endswith("`ggfmt.compatibility` is 12.2")
     for release in ("23", "23ai", "23.7", "23.8", "26ai"):
         assert _of_release(release, "gg.target=iceberg") == []
     assert _of_release("12.3.1.1", "type=hdfs rootFilePath=p fileNameMappingTemplate=f") == []
