@@ -381,7 +381,7 @@ class ConfigurationParser:
             self.run = replace(self.run, compatibility=release)
             self.release = found
         elif release is not None and self._compatibility is not None:
-            self.release = releases.given_release(release, self._compatibility)
+            self.release = releases.given_release(release, self._compatibility, assemblies)
             named = before_comment(self._compatibility) or release
             self._findings += releases.misfits(assemblies, event_handlers, self._entries, named)
         if not any(assembly.format and assembly.format.options.of_goldengate for assembly in assemblies):

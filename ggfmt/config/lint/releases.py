@@ -20,6 +20,7 @@ from ggfmt.options.releases import (
     DEFAULT_RELEASE,
     FIRST_RELEASE,
     GOLDENGATE,
+    UNKNOWN,
     find_release,
     is_later,
     is_later_than_named,
@@ -75,9 +76,13 @@ class ReleaseFinding:
         return self.reason
 
 
-def given_release(release: str, entry: Entry) -> ReleaseFinding:
+def given_release(release: str, entry: Entry, assemblies: Sequence[HandlerBuilder]) -> ReleaseFinding:
     where = f"`{entry.file}`" if entry.file in ARGUMENTS else f"line {entry.line}"
-    return ReleaseFinding(release, f"release {manual_name(release)}, set by `ggfmt.compatibility` in {where}", True)
+    reason = f"release {manual_name(release)}, set by `ggfmt.compatibility` in {where}"
+    types = {each.type.name for each in assemblies if each.type is not None and each.type.since == UNKNOWN}
+    if types:
+        reason += f"; no source says whether it has handlers of the type {listing(sorted(types))}"
+    return ReleaseFinding(release, reason, True)
 
 
 def found_release(signs: Sequence[Sign]) -> ReleaseFinding:

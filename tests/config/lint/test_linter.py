@@ -916,6 +916,8 @@ def test_what_is_reported_once_and_what_is_not_known() -> None:
     assert len(_of_release("12.2", "type=filewriter pathMappingTemplate=p stateFileDirectory=d")) == 1
     for name in ("pubsub", "redis", "cassandra", "mongodb", "jdbc", "jms"):
         assert _of_release("12.2", f"type={name} username=u") == []
+    Path("f").write_text("gg.handlerlist=k\ngg.handler.k.type=pubsub\nggfmt.compatibility=12.2\n")
+    assert "no source says whether it has handlers of the type `pubsub`" in str(read_configuration(["f"]).release)
     assert _of_release("", "type=bigquery")[0].message.endswith("`ggfmt.compatibility` is 12.2")
     for release in ("23", "23ai", "23.7", "23.8", "26ai"):
         assert _of_release(release, "gg.target=iceberg") == []
