@@ -191,14 +191,13 @@ class ConvertRequest:
     _: KW_ONLY
     schema_registry: Annotated[Path | None, declaration.SCHEMA_REGISTRY, After("input_options")] = None
     resume: Annotated[
-        bool | None,
-        Option(
-            "--resume/--fresh",
-            panel="Output",
-            help="Keep finished work if the run dies, and take it up; or remove it. Default: keep it from 1 GB on.",
-        ),
+        bool,
+        Option(panel="Output", help="Keep finished work in case the run dies, also below 1 GB of input."),
         After("mode"),
-    ] = None
+    ] = False
+    fresh: Annotated[
+        bool, Option(panel="Output", help="Remove what an interrupted run has kept, and start again."), After("resume")
+    ] = False
     max_files: Annotated[int | None, declaration.MAX_FILES, After("settle")] = None
     max_bytes: Annotated[int | str | None, declaration.MAX_BYTES, After("max_files")] = None
     producer_config: Annotated[Path | None, declaration.PRODUCER_CONFIG] = None
@@ -249,7 +248,7 @@ def run_conversion(request: ConvertRequest) -> Result:
         input_format=input_format,
         definitions=process.definitions(arguments.tables(request.definitions, source), source),
         mode=request.mode,
-        resume=request.resume,
+        resume=_resume(request),
         event_handlers=request.event_handlers,
         quarantine=request.on_reject == "quarantine",
         current_timestamp=arguments.parse_timestamp(request.current_timestamp),
@@ -321,6 +320,12 @@ def _kafka(request: ConvertRequest, target: str | None, configuration: Configura
         staging=arguments.text(request.staging),
         is_dry=request.dry_run,
     )
+
+
+def _resume(request: ConvertRequest) -> bool | None:
+    if request.resume and request.fresh:
+        raise UsageError("GG565", "`--resume` and `--fresh` contradict each other", help="give one of them")
+    return True if request.resume else False if request.fresh else None
 
 
 def _rate(given: float | str | None) -> float | None:

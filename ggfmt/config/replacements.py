@@ -18,7 +18,6 @@ from ggfmt.config.property_table import KEYS
 from ggfmt.diagnostics.diagnostic import Diagnostic, suggestion
 from ggfmt.java.text import InvalidValueError, trim
 from ggfmt.lazy import lazy_regex
-from ggfmt.options.releases import is_later
 from ggfmt.options.spec import Need
 from ggfmt.options.value_types import Replacements, Text, Transform
 
@@ -123,25 +122,19 @@ def is_transform(key: str) -> bool:
     return key.lower() == _LIST or _TRANSFORM_KEY.fullmatch(key) is not None
 
 
-def read_transforms(entries: Sequence[Entry], release: str | None, findings: list[Diagnostic]) -> tuple[Transform, ...]:
-    """Return the transforms of the entries, in order. `release`: the target release, None if unknown."""
-    return tuple(_TransformParser(entries, release, findings).transforms())
+def read_transforms(entries: Sequence[Entry], findings: list[Diagnostic]) -> tuple[Transform, ...]:
+    """Return the transforms of the entries, in order."""
+    return tuple(_TransformParser(entries, findings).transforms())
 
 
 class _TransformParser:
-    def __init__(self, entries: Sequence[Entry], release: str | None, findings: list[Diagnostic]) -> None:
+    def __init__(self, entries: Sequence[Entry], findings: list[Diagnostic]) -> None:
         self.findings = findings
         self.list: Entry | None = None
         self.given: dict[str, dict[str, Entry]] = {}
         self.first: dict[str, Entry] = {}
         for entry in entries:
             self._take(entry)
-        listed = KEYS.find(_LIST)
-        since = listed.since if listed is not None else ""
-        if self.list is not None and release is not None and is_later(since, release):
-            message = f"`{self.list.key}` is a property from GoldenGate for Big Data {since} on"
-            help = f"set `ggfmt.compatibility={since}`, or use `gg.contentreplaceregex`"
-            findings.append(Diagnostic("GG111", message, self.list.key_span, help))
 
     def transforms(self) -> Iterator[Transform]:
         listed = self._listed()

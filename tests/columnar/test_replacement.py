@@ -552,8 +552,8 @@ def test_what_is_wrong_with_transforms(line: str, finding: str) -> None:
 
 def test_transforms_are_of_a_later_release() -> None:
     assert told("ggfmt.compatibility=12.3.2", *LISTED[1:]) == [
-        "--set:3:1: warning[GG111] `gg.transforms` is a property from GoldenGate for Big Data 21 on;"
-        " set `ggfmt.compatibility=21`, or use `gg.contentreplaceregex`"
+        "--set:3:1: warning[GG111] `gg.transforms` came with GoldenGate for Big Data 21.1, and `ggfmt.compatibility`"
+        " is 12.3.2; remove it, or set `ggfmt.compatibility` to a release that has it"
     ]
     assert told(*LISTED[1:]) == []  # they are a sign of that release
     assert configured(*LISTED[1:]).run.compatibility == "21"

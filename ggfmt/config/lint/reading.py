@@ -399,7 +399,7 @@ class ConfigurationParser:
         self._findings += check_characters(self._entries)
         self._findings += self._target.findings(self.run)
         replacements = read_replacements(self._entries, self._findings)
-        transforms = read_transforms(self._entries, release if selected else None, self._findings)
+        transforms = read_transforms(self._entries, self._findings)
         self.replacements = replace(replacements, transforms=transforms)
         self._findings += placeholders(judged)
         self._findings += check_masks(judged)
