@@ -28,12 +28,12 @@ def take_up(request: Any, outputs: Sequence[Participant], committed: datetime | 
 
     `request`: one of `engine.RunRequest`. `committed`: the moment of the last run that is committed there.
     """
-    first, found = outputs[0], None
-    for run, left in interrupted_runs(first.store):
+    found, digest = None, _digest(request)
+    for run, left in interrupted_runs(outputs[0].store):
         # Names have the moment, and keep the order of commits. A moment that was given may be that of several runs.
         passed = committed is not None and committed >= datetime.fromisoformat(left.moment)
         useless = request.resume is False or found is not None or (passed and request.current_timestamp is None)
-        if not useless and (left.request != _digest(request) or left.ggfmt != VERSION):
+        if not useless and (left.request != digest or left.ggfmt != VERSION):
             log.info("run %s was interrupted, with another request; `--fresh` removes its files", run)
         elif useless:
             for output in outputs:

@@ -70,8 +70,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, InputFile):
         if value.opened is not None:
             raise TypeError("a stream, which another process does not read again")
-        told = (value.size, value.modified, value.inode, value.packed, value.keys, value.key_schema, value.offsets)
-        return kind, value.location.address, *map(_plain, told), _plain(value.packing), value.messages, value.mark
+        names = ("location", "size", "modified", "inode", "packed", "packing", "keys", "key_schema", "offsets")
+        return kind, *(_plain(getattr(value, name)) for name in (*names, "messages", "mark"))
     if isinstance(value, Location):
         return kind, value.address
     if isinstance(value, Mapping):

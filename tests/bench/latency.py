@@ -46,8 +46,8 @@ def run(file: Path, milliseconds: int, work: Path) -> tuple[float, Measure, str]
     try:
         found = measure([sys.executable, str(program), *words], environment, marked=True)
     finally:
-        told = server.communicate("")[0]
-    return json.loads((work / "report").read_text())["seconds_in_tasks"], found, told.strip()
+        sent = server.communicate("")[0]
+    return json.loads((work / "report").read_text())["seconds_in_tasks"], found, sent.strip()
 
 
 def main() -> None:

@@ -61,7 +61,7 @@ class Place:
             return True
         return False
 
-    def told(self, out: str) -> tuple[Any, Any]:
+    def written(self, out: str) -> tuple[Any, Any]:
         """Return the files of a run, and what its manifest says of them."""
         found = {name: text for name, text in snapshot(self.root / out).items() if not name.startswith("_ggfmt")}
         manifest = json.loads((self.root / out / "_ggfmt" / "manifest.json").read_text())
@@ -96,7 +96,7 @@ def test_a_resumed_run_has_the_same_output(name: str, tmp_path: Path) -> None:
     while place.interrupted(f"out{lives}", lives):
         rest = Mortal(parallelism=3 if lives else 1)
         place.run(f"out{lives}", rest)
-        assert place.told(f"out{lives}") == place.told("whole"), lives
+        assert place.written(f"out{lives}") == place.written("whole"), lives
         assert rest.ran.total() <= whole.ran.total() - lives
         assert not (tmp_path / f"out{lives}" / "_ggfmt" / "staging").exists()
         lives += 1
@@ -109,7 +109,7 @@ def test_a_run_may_die_again_and_again(tmp_path: Path) -> None:
     deaths = 0
     while place.interrupted("out", 1):
         deaths += 1
-    assert place.told("out") == place.told("whole")
+    assert place.written("out") == place.written("whole")
     assert deaths > 4
 
 
@@ -147,7 +147,7 @@ def test_old_results_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("ggfmt.commit.interrupted.time.time", lambda: now + KEPT_DAYS * 86400 + 1)
     runner = Mortal()
     place.run("out", runner)
-    assert place.told("out")
+    assert place.written("out")
     assert not (tmp_path / "out" / "_ggfmt" / "staging").exists()
 
 
@@ -168,7 +168,7 @@ def test_a_file_that_was_corrected_is_read_again_alone(tmp_path: Path) -> None:
     runner = Mortal()
     place.run("out", runner)
     place.run("whole")
-    assert place.told("out") == place.told("whole")
+    assert place.written("out") == place.written("whole")
     assert runner.ran["run_split"] == 1
 
 
@@ -191,7 +191,7 @@ def test_damaged_results_are_not_taken(harm: str, tmp_path: Path) -> None:
             path.unlink()
     runner = Mortal()
     place.run("out", runner)
-    assert place.told("out") == place.told("whole")
+    assert place.written("out") == place.written("whole")
     assert runner.ran["run_split"] == whole.ran["run_split"]
     assert not (tmp_path / "evil").exists()
 

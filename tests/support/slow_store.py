@@ -75,17 +75,17 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _object(self, key: str) -> None:
         found = self.server.objects.get(key)
-        told = {"Last-Modified": formatdate(MOMENT, usegmt=True), "ETag": '"1"'}
+        headers = {"Last-Modified": formatdate(MOMENT, usegmt=True), "ETag": '"1"'}
         if found is None:
             self._answer(404 if "/" in key.rstrip("/") else 200)  # a bucket is always there
         elif self.command == "HEAD":
-            self._answer(200, headers={"Content-Length": str(len(found)), **told})
+            self._answer(200, headers={"Content-Length": str(len(found)), **headers})
         elif asked := re.match(r"bytes=(\d+)-(\d+)", self.headers.get("Range", "")):
             first, last = int(asked[1]), min(int(asked[2]), len(found) - 1)
             place = f"bytes {first}-{last}/{len(found)}"
-            self._answer(206, found[first : last + 1], {"Content-Range": place, **told})
+            self._answer(206, found[first : last + 1], {"Content-Range": place, **headers})
         else:
-            self._answer(200, found, told)
+            self._answer(200, found, headers)
 
     def do_HEAD(self) -> None:
         self._object(self._take()[0])
@@ -112,8 +112,8 @@ class _Handler(BaseHTTPRequestHandler):
         common = "".join(
             f"<CommonPrefixes><Prefix>{escape(each)}</Prefix></CommonPrefixes>" for each in sorted(prefixes)
         )
-        told = f"<IsTruncated>false</IsTruncated><KeyCount>{len(contents) + len(prefixes)}</KeyCount>"
-        body = f"<ListBucketResult>{told}{''.join(contents)}{common}</ListBucketResult>"
+        counts = f"<IsTruncated>false</IsTruncated><KeyCount>{len(contents) + len(prefixes)}</KeyCount>"
+        body = f"<ListBucketResult>{counts}{''.join(contents)}{common}</ListBucketResult>"
         self._answer(200, body.encode())
 
     def do_PUT(self) -> None:
