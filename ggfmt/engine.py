@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ggfmt import signals
 from ggfmt.commit.commit import CommitPart, Participant, check_directories, lock_all, write_error, write_errors_stop
+from ggfmt.commit.directory import latest_moment
 from ggfmt.commit.names import counted, stamp
 from ggfmt.commit.records import is_committed
 from ggfmt.commit.store import FAILURES
@@ -147,12 +148,12 @@ class Sink(ABC, Generic[J, O, R]):
     def open(self, run: Run) -> None:
         """Look at the outputs, once they are locked. Raises: UsageError GG501 if the mode of the run forbids it."""
 
-    def latest_moment(self) -> datetime | None:
-        """Return the time in the names of the last run that is committed there, if there is one."""
-        return None
-
     def go_on(self) -> None:
         """As that of what tasks write to; a run that goes on with an interrupted one calls it."""
+
+    def runner(self, given: Runner) -> Runner:
+        """Return the runner of the tasks, which may be another one in this process."""
+        return given
 
     @abstractmethod
     def plan(self, run: Run) -> J:
@@ -160,7 +161,7 @@ class Sink(ABC, Generic[J, O, R]):
 
     @abstractmethod
     def tasks(self, run: Run) -> TaskSink[J, O]:
-        """Return what tasks write to. It may take another runner in this process."""
+        """Return what tasks write to."""
 
     @abstractmethod
     def collect(self, run: Run, job: J, outcomes: list[O]) -> None:
@@ -315,7 +316,7 @@ def _walk(run: Run, sink: Sink[J, O, R], start: Callable[[], AbstractContextMana
         waiting = start()
         if not isinstance(waiting, InProcess):
             run.tracker.start_phase(STARTING)
-        run.runner = held.enter_context(waiting)
+        run.runner = sink.runner(held.enter_context(waiting))
         run.watch.lap(STARTING)
         # Spark measures no input of Python tasks, and a description cannot be changed once the job has started.
         shown = f"{visible(sink.shown)}, from {counted(len(scan.files), 'file')} ({scan.size:,} bytes)"
@@ -404,7 +405,7 @@ def open_outputs(run: Run, sink: Sink[J, O, R], held: ExitStack, dry: bool = Fal
         if sink.keeps and not dry and any(output.interrupted for output in sink.outputs):
             from ggfmt.resumption import take_up
 
-            found = take_up(asked, sink.outputs, sink.latest_moment())
+            found = take_up(asked, sink.outputs, latest_moment(sink.outputs))
             if found is not None:
                 run.id, run.taken_up = found
                 run.moment = datetime.fromisoformat(run.taken_up.moment)

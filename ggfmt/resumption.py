@@ -59,7 +59,8 @@ def keep_results(
         note.write(output.store, run)
         output.keeps = True
     trusted = left is None or left.machine == machine != ""
-    results = Results([output.staging(run) for output in outputs], parallelism, processes, trusted)
+    staging, roots = [output.staging(run) for output in outputs], [output.root for output in outputs]
+    results = Results(staging, roots, parallelism, processes, trusted)
 
     def end() -> None:
         with suppress(*FAILURES):  # a store may not answer, which is why the run ends

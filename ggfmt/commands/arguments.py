@@ -275,6 +275,13 @@ def tables(definitions: Mapping[str, TableDef] | Paths, source: WriterSettings |
     return found
 
 
+def resume(keeps: bool, fresh: bool) -> bool | None:
+    """Return whether a run keeps results of tasks; None: if it reads much. Raises: UsageError GG565 for both."""
+    if keeps and fresh:
+        raise UsageError("GG565", "`--resume` and `--fresh` contradict each other", help="give one of them")
+    return True if keeps else False if fresh else None
+
+
 def check_choices(request: object) -> None:
     """Raises: UsageError GG565 if a field of a request that has a few legal words has another value."""
     for each in parameters(type(request)):  # type: ignore[arg-type]  # mypy sees the __hash__ of instances

@@ -93,6 +93,8 @@ class ConsolidateRequest:
     remote: Annotated[str | None, declaration.REMOTE] = None
     _: KW_ONLY
     schema_registry: Annotated[Path | None, declaration.SCHEMA_REGISTRY, After("input_options")] = None
+    resume: Annotated[bool, declaration.RESUME, After("mode")] = False
+    fresh: Annotated[bool, declaration.FRESH, After("resume")] = False
     max_files: Annotated[int | None, declaration.MAX_FILES, After("settle")] = None
     max_bytes: Annotated[int | str | None, declaration.MAX_BYTES, After("max_files")] = None
     producer_config: Annotated[Path | None, declaration.PRODUCER_CONFIG] = None
@@ -225,6 +227,7 @@ def run_consolidation(
         query=query,
         to=to or request.to,
         mode=request.mode,
+        resume=arguments.resume(request.resume, request.fresh),
         quarantine=request.on_reject == "quarantine",
         base=arguments.text(request.base),
         checkpoint=arguments.text(request.checkpoint),

@@ -190,14 +190,8 @@ class ConvertRequest:
     ] = "below"
     _: KW_ONLY
     schema_registry: Annotated[Path | None, declaration.SCHEMA_REGISTRY, After("input_options")] = None
-    resume: Annotated[
-        bool,
-        Option(panel="Output", help="Keep finished work in case the run dies, also below 1 GB of input."),
-        After("mode"),
-    ] = False
-    fresh: Annotated[
-        bool, Option(panel="Output", help="Remove what an interrupted run has kept, and start again."), After("resume")
-    ] = False
+    resume: Annotated[bool, declaration.RESUME, After("mode")] = False
+    fresh: Annotated[bool, declaration.FRESH, After("resume")] = False
     max_files: Annotated[int | None, declaration.MAX_FILES, After("settle")] = None
     max_bytes: Annotated[int | str | None, declaration.MAX_BYTES, After("max_files")] = None
     producer_config: Annotated[Path | None, declaration.PRODUCER_CONFIG] = None
@@ -248,7 +242,7 @@ def run_conversion(request: ConvertRequest) -> Result:
         input_format=input_format,
         definitions=process.definitions(arguments.tables(request.definitions, source), source),
         mode=request.mode,
-        resume=_resume(request),
+        resume=arguments.resume(request.resume, request.fresh),
         event_handlers=request.event_handlers,
         quarantine=request.on_reject == "quarantine",
         current_timestamp=arguments.parse_timestamp(request.current_timestamp),
@@ -320,12 +314,6 @@ def _kafka(request: ConvertRequest, target: str | None, configuration: Configura
         staging=arguments.text(request.staging),
         is_dry=request.dry_run,
     )
-
-
-def _resume(request: ConvertRequest) -> bool | None:
-    if request.resume and request.fresh:
-        raise UsageError("GG565", "`--resume` and `--fresh` contradict each other", help="give one of them")
-    return True if request.resume else False if request.fresh else None
 
 
 def _rate(given: float | str | None) -> float | None:

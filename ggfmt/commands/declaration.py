@@ -246,6 +246,8 @@ MAX_FILES = Option(
 MAX_BYTES = Option(
     metavar="BYTES", panel="Input", help="With `--checkpoint`: commit after files of this size, such as `10g`."
 )
+RESUME = Option(panel="Output", help="Keep finished work in case the run dies, also below 1 GB of input.")
+FRESH = Option(panel="Output", help="Remove what an interrupted run has kept, and start again.")
 CURRENT_TIMESTAMP = Option(
     metavar="TS", panel="Handlers", help="Use one `current_ts` for all messages, so that a run is repeatable."
 )

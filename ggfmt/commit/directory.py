@@ -61,12 +61,16 @@ class OutputDirectory(Participant):
         check_listed(self.store, present, listed)
         return present
 
-    def latest_moment(self) -> datetime | None:
-        with write_errors_stop(self.root):
-            document = read_document(self.store, MANIFEST)
-        if document is None:
-            return None
-        return moment_of(f"{document.get('time')}-") or moment_of(str(document.get("run")))
+
+def latest_moment(outputs: Iterable[Participant]) -> datetime | None:
+    """Return the time in the names of the last run that is committed in directories, if there is one."""
+    found = []
+    for output in outputs:
+        with write_errors_stop(output.root):
+            document = read_document(output.store, MANIFEST)
+        if document is not None:
+            found.append(moment_of(f"{document.get('time')}-") or moment_of(str(document.get("run"))))
+    return max(filter(None, found), default=None)
 
 
 def check_listed(store: Store, present: Iterable[str], listed: Container[str]) -> None:

@@ -18,8 +18,9 @@ from decimal import Decimal
 from enum import Enum
 from functools import cached_property, partial
 from hashlib import sha256
-from types import BuiltinFunctionType, FunctionType
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, Protocol, TypeVar
+from zoneinfo import ZoneInfo
 
 import msgspec
 import pyarrow as pa
@@ -49,8 +50,8 @@ class KeptResult(Protocol):
     @property
     def is_whole(self) -> bool: ...
 
-    def staged(self) -> Iterator[tuple[Location, int, str | None]]:
-        """Yield the files that the task has left in staging: the size and, if it is known, the SHA-256 of each."""
+    def staged(self) -> Iterator[tuple[Location, int | None, str | None]]:
+        """Yield the files that the task has left in staging: the size and the SHA-256 of each, if they are known."""
 
 
 def digest_of(*values: object) -> str:
@@ -82,17 +83,47 @@ def _plain(value: Any) -> Any:
         return kind, value.name
     if isinstance(value, partial):
         return kind, *map(_plain, (value.func, value.args, value.keywords))
+    if isinstance(value, MethodType):
+        return kind, value.__name__, _plain(value.__self__)
     if isinstance(value, (type, FunctionType, BuiltinFunctionType)) and "<" not in value.__qualname__:
         return kind, value.__module__, value.__qualname__
     if isinstance(value, re.Pattern):
         return kind, value.pattern, value.flags
-    if isinstance(value, (date, datetime, Decimal, pa.DataType)):
+    if isinstance(value, (date, datetime, Decimal)):
         return kind, str(value)
+    if isinstance(value, tuple(_OF_ARROW.values())):
+        return kind, sha256(_in_arrow(value)).hexdigest()
     if is_dataclass(value):
         return kind, *((each.name, _plain(getattr(value, each.name))) for each in fields(value))
     if isinstance(value, msgspec.Struct):
         return kind, *((name, _plain(getattr(value, name))) for name in value.__struct_fields__)
     raise TypeError(f"a value of the type {type(value).__module__}.{kind}")
+
+
+_ZONE = "zone"
+_OF_ARROW = {"array": pa.Array, "batch": pa.RecordBatch, "schema": pa.Schema, "type": pa.DataType}
+
+
+def _in_arrow(value: Any) -> bytes:
+    """Return one of Arrow's values as a stream of its own: an array or a type as that of the only column."""
+    if isinstance(value, pa.Array):
+        value = pa.RecordBatch.from_arrays([value], [""])
+    elif isinstance(value, pa.DataType):
+        value = pa.schema({"": value})
+    schema, batches = (value, []) if isinstance(value, pa.Schema) else (value.schema, [value])
+    out = pa.BufferOutputStream()
+    with pa.ipc.new_stream(out, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+    return out.getvalue().to_pybytes()
+
+
+def _of_arrow(kind: str, content: bytes) -> Any:
+    with pa.ipc.open_stream(content) as reader:
+        if kind in ("schema", "type"):
+            return reader.schema if kind == "schema" else reader.schema.field(0).type
+        batch = reader.read_next_batch()
+    return batch.column(0) if kind == "array" else batch
 
 
 # Results in files. No class with effects of its own is made from a file that others may have written.
@@ -107,20 +138,23 @@ _CLASSES = {
 
 
 class _Packer(pickle.Pickler):
-    """Writes the places of staged files by the number of a directory and a name, so without credentials."""
+    """Writes the places of files by the number of a directory and a name, so without credentials."""
 
     def __init__(self, stream: io.BytesIO, roots: Sequence[Location]) -> None:
         super().__init__(stream, 5)
         self._roots = roots
 
-    def persistent_id(self, value: Any) -> tuple[int, str] | None:
-        if not isinstance(value, Location):
-            return None
-        for number, root in enumerate(self._roots):
-            name = value.name_below(root)
-            if name is not None:
-                return number, name
-        raise pickle.PicklingError("a place outside of staging")
+    def persistent_id(self, value: Any) -> tuple[int | str, str | bytes] | None:
+        if isinstance(value, Location):
+            for number, root in enumerate(self._roots):
+                name = value.name_below(root)
+                if name is not None:
+                    return number, name
+            raise pickle.PicklingError("a place outside of staging and outputs")
+        if isinstance(value, ZoneInfo):
+            return _ZONE, value.key
+        kind = next((name for name, one in _OF_ARROW.items() if isinstance(value, one)), None)
+        return None if kind is None else (kind, _in_arrow(value))
 
 
 class _Unpacker(pickle.Unpickler):
@@ -128,12 +162,13 @@ class _Unpacker(pickle.Unpickler):
         super().__init__(io.BytesIO(content))
         self._roots = roots
 
-    def persistent_load(self, given: Any) -> Location:
+    def persistent_load(self, given: Any) -> Any:
         number, name = given
+        if isinstance(number, str):
+            return ZoneInfo(name) if number == _ZONE else _of_arrow(number, name)
         if any(part in ("", ".", "..") for part in name.split("/")):
             raise pickle.UnpicklingError("a place outside of staging")
-        root: Location = self._roots[number]
-        return root.child(name)
+        return self._roots[number].child(name)
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) in _CLASSES:
@@ -152,7 +187,7 @@ class _Keeping:
 
     task: Callable[[Any, int], Any]
     directory: Location
-    roots: Sequence[Location]
+    roots: Sequence[Location]  # which contain all files that results name
     first: int
 
     def __call__(self, keyed: tuple[Any, str], attempt: int) -> Any:
@@ -175,14 +210,23 @@ class Results:
     """The results of a run in its staging directory.
 
     roots        the staging directories of the run
+    outputs      its output directories
     parallelism  of the runner for which the inputs were cut
     process      how many processes have worked on the run before
     trusted      whether what the files contain is what was written: no power failure came between
     """
 
-    def __init__(self, roots: Sequence[Location], parallelism: int, process: int = 0, trusted: bool = True) -> None:
+    def __init__(
+        self,
+        roots: Sequence[Location],
+        outputs: Sequence[Location],
+        parallelism: int,
+        process: int = 0,
+        trusted: bool = True,
+    ) -> None:
         self.parallelism = parallelism
-        self._roots, self._first, self._trusted = roots, process * _ATTEMPTS, trusted
+        self._roots, self._places = roots, [*roots, *outputs]
+        self._first, self._trusted = process * _ATTEMPTS, trusted
         self._directory = roots[0].child("results")
         self._store = Store(self._directory)
 
@@ -203,7 +247,7 @@ class Results:
             return [""] * len(items)
 
     def keeping(self, task: Callable[[T, int], R]) -> Callable[[tuple[T, str], int], R]:
-        return _Keeping(task, self._directory, self._roots, self._first)
+        return _Keeping(task, self._directory, self._places, self._first)
 
     @cached_property
     def _names(self) -> frozenset[str]:
@@ -219,19 +263,19 @@ class Results:
         if content is None or sha256(content[_DIGEST_BYTES:]).digest() != content[:_DIGEST_BYTES]:
             return None
         try:
-            result = _Unpacker(content[_DIGEST_BYTES:], self._roots).load()
+            result = _Unpacker(content[_DIGEST_BYTES:], self._places).load()
         except Exception as error:  # of another version, or not ours
             log.debug("the result of a task cannot be read: %s", error)
             return None
         return result if all(self._is_there(*file) for file in result.staged()) else None
 
-    def _is_there(self, file: Location, size: int, digest: str | None) -> bool:
+    def _is_there(self, file: Location, size: int | None, digest: str | None) -> bool:
         for root, sizes in zip(self._roots, self._sizes, strict=True):
             name = file.name_below(root)
             if name is not None:
                 store = Store(root)
                 same = self._trusted or not store.local or (digest is not None and store.digest(name) == digest)
-                return sizes.get(name) == size and same
+                return same and name in sizes and size in (None, sizes[name])
         return False
 
 

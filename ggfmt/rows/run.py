@@ -15,18 +15,20 @@ import pyarrow as pa
 
 from ggfmt import engine
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.commit.commit import CommitPart, opened, write_error
+from ggfmt.commit.commit import CommitPart, opened, write_error, write_errors_stop
 from ggfmt.commit.names import counted
 from ggfmt.commit.store import Store
-from ggfmt.dataclasses import dataclass, replace
+from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.engine import Run, Sink
 from ggfmt.frames.shapes import ddl_type
 from ggfmt.java.text import visible
+from ggfmt.location import Location
 from ggfmt.options.value_types import key_of
 from ggfmt.reading.progress import ProgressCallback
 from ggfmt.reading.runner import InProcess, InThreads, Runner
 from ggfmt.reading.splits import ReadJob
+from ggfmt.reading.tasks import STOP_FILE
 from ggfmt.rowfiles.writers import write_rows
 from ggfmt.rows.base import (
     BaseSnapshot,
@@ -64,6 +66,7 @@ from ggfmt.rows.staging import (
     bucket_count,
     bucket_numbers,
     buckets_of,
+    files_of,
     load,
     parts_in_memory,
     unit_count,
@@ -117,16 +120,23 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
     def check(self, held: ExitStack, dry: bool = False) -> None:
         settings = self.settings
         output = RowsDirectory(opened(settings.output, "the output"))
-        self.output = output.root
+        self.output, self.output_directory = output.root, output
         self.target = make_target(settings.to, output, settings.target)
-        self.outputs, self.targets = [output], [self.target.owner]
+        self.outputs, self.targets, self.keeps = [output], [self.target.owner], self.target.keeps_results
         self.target.check(settings.query, settings.checkpoint is not None)
+
+    def go_on(self) -> None:
+        with write_errors_stop(self.output):
+            Store(self._operations).delete(STOP_FILE)
 
     def open(self, run: Run) -> None:
         self.target.recover()
         ends_another = run.checkpoint is not None and self.target.unfinished is not None
         self.target.open(run.id, "append" if ends_another else run.mode)
         self.unfinished = self.target.unfinished
+
+    def runner(self, given: Runner) -> Runner:
+        return InThreads(given.parallelism) if isinstance(given, InProcess) else given
 
     def plan(self, run: Run) -> ReadJob:
         assert run.scan is not None
@@ -142,19 +152,18 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
     def tasks(self, run: Run) -> RowSink:
         settings, scan = self.settings, run.scan
         assert scan is not None
-        if isinstance(run.runner, InProcess):
-            run.runner = InThreads(run.runner.parallelism)
         bases = {} if self._base is None else self._base.tables
         buckets = bucket_count(scan.size, run.runner.parallelism, settings.target.file_size)
         buckets = max(buckets, *(table.bucket_count for table in bases.values()), 1)
         # What is set aside has all columns that the table had.
         bases = {**bases, **{name: described_table(name, entry) for name, entry in self._set_aside.items()}}
         self._tasks = RowSink(
-            self.target.staging.child("operations"),
+            self._operations,
             settings.keys,
             settings.types,
             buckets,
-            in_process=isinstance(run.runner, InProcess),
+            in_memory=self._in_memory(run.runner),
+            keeps=self.output_directory.keeps,
             cuts=bool(bases) or buckets > MAX_SHARED_BUCKETS,
             bases={name: replace(base, types=stored_types(base.types, settings.to)) for name, base in bases.items()},
             described=self.target.described,
@@ -163,8 +172,16 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
             to=settings.to,
             on_unfit=settings.query.on_unfit,
         )
-        self.scratch = self._tasks.directory.child("routed")
+        self.scratch = self._operations.child("routed")
         return self._tasks
+
+    @property
+    def _operations(self) -> Location:
+        return self.output_directory.staging(self.output_directory.run).child("operations")
+
+    def _in_memory(self, runner: Runner) -> bool:
+        """Return whether operations may stay in memory: tasks are in this process, and no other one needs them."""
+        return isinstance(runner, InProcess) and not self.output_directory.keeps
 
     @property
     def _set_aside(self) -> Mapping[str, Any]:
@@ -249,7 +266,7 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
         self._check_names(names, bases)
         prepared = self.target.prepare(names, bases)
         in_use = sum(table.size for table in staged.staged.values())
-        self.memory = MemoryBudget(max(MAX_MEMORY_BYTES - in_use, 0)) if isinstance(runner, InProcess) else None
+        self.memory = MemoryBudget(max(MAX_MEMORY_BYTES - in_use, 0)) if self._in_memory(runner) else None
         self.parallelism = runner.parallelism
         every = self._work = [
             _TableWork(self, number, name, base) for number, (name, base) in enumerate(prepared.items())
@@ -319,13 +336,31 @@ class _Call:
     item: Any
 
 
-def _run_calls(plans: Mapping[int, TablePlan], calls: Sequence[_Call], attempt: int) -> list[UnitResult]:
-    results = []
+@dataclass
+class _Results:
+    """What the calls of a task have found."""
+
+    of_calls: list[UnitResult] = field(default_factory=list)
+
+    @property
+    def is_whole(self) -> bool:
+        return not any(result.error for result in self.of_calls)
+
+    def staged(self) -> Iterator[tuple[Location, int | None, str | None]]:
+        for result in self.of_calls:
+            yield from files_of(result.rows)
+            kept = [*result.kept.doubted, *(file for _, file in result.kept.open)]
+            for file in (*(result.files or ()), *result.unresolved, *kept):
+                yield file.location, file.size, file.sha256
+
+
+def _run_calls(plans: Mapping[int, TablePlan], calls: Sequence[_Call], attempt: int) -> _Results:
+    results = _Results()
     for call in calls:
         try:
-            results.append(call.task(plans[call.table], call.item, attempt))
+            results.of_calls.append(call.task(plans[call.table], call.item, attempt))
         except (Abend, UsageError) as error:  # as a result, since Spark would show a failed task
-            results.append(UnitResult(error=error.with_traceback(None)))
+            results.of_calls.append(UnitResult(error=error.with_traceback(None)))
     return results
 
 
@@ -538,7 +573,9 @@ def _take_step(
     # A plan may be large, so that each task gets it once, and not with each of its items.
     # What a step leaves free is in other pieces than the next one needs.
     pa.default_memory_pool().release_unused()
-    done = chain.from_iterable(runner.run(partial(_run_calls, plans), list(_in_tasks(calls))))
+    done = chain.from_iterable(
+        found.of_calls for found in runner.run(partial(_run_calls, plans), list(_in_tasks(calls)))
+    )
     for (one, _, item), result in zip(items, done, strict=True):
         if one.result.aside is None and result.error is not None:
             one.refuse(result.error)

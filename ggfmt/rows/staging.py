@@ -114,6 +114,13 @@ class StagedSplit(TaskOutcome):
     def count(self) -> int:
         return sum(table.stats.operations.total() for table in self.tables.values())
 
+    def staged(self) -> Iterator[tuple[Location, int | None, str | None]]:
+        """Yield the files of the task."""
+        for table in self.tables.values():
+            yield from files_of(table.parts)
+        for file in self.rejects:
+            yield file.location, file.size, file.sha256
+
 
 @dataclass
 class StagedInput:
@@ -173,7 +180,8 @@ class RowSink:
     keys: Keys = ()
     types: Types = ()
     buckets: int = 1  # into how many parts keys are divided
-    in_process: bool = False  # the tasks run in this process, so that operations may stay in memory
+    in_memory: bool = False  # operations may stay in memory
+    keeps: bool = False  # what tasks write stays for a run that goes on with this one
     cuts: bool = True  # operations in memory are divided, too
     tables: dict[str, RowTable] = field(default_factory=dict)  # by name, as the last task has them
     # tables of a base snapshot by name or directory, with types as rows store them
@@ -203,8 +211,8 @@ class RowSink:
             if base is not None and shown.selection.selects(name):
                 tables[name] = of_base(name, base.key, base.types)
         self.tables = {name: self._with_base(table) for name, table in sorted(tables.items())}
-        memory = MemoryBudget(MAX_MEMORY_BYTES) if self.in_process else None
-        if self.directory.is_local and (self.quarantine or not self.in_process):
+        memory = MemoryBudget(MAX_MEMORY_BYTES) if self.in_memory else None
+        if self.directory.is_local and (self.quarantine or not self.in_memory):
             fs, inner = self.directory.file_system()
             fs.create_dir(inner)  # a task that fails leaves a stop file there before it stages anything
         return SplitStager(job, self.tables, self.directory, self.buckets, memory, self.quarantine, self.cuts).stage
@@ -221,7 +229,10 @@ class RowSink:
         return with_base_columns(table, base.types, base.numbers, base.defined)
 
     def discard(self) -> None:
-        Store(self.directory).delete_tree("")
+        if self.keeps:  # a run that goes on with this one meets the same again
+            self.go_on()
+        else:
+            Store(self.directory).delete_tree("")
 
     def go_on(self) -> None:
         Store(self.directory).delete(STOP_FILE)
@@ -412,6 +423,13 @@ def bucket_numbers(hashes: pa.Array[Any], buckets: int, divisor: int = 1) -> pa.
     if divisor > 1:
         hashes = pc.shift_right(hashes, pa.scalar(divisor.bit_length() - 1, hashes.type))
     return pc.cast(pc.bit_wise_and(hashes, pa.scalar(buckets - 1, pa.uint64())), pa.int32())
+
+
+def files_of(parts: Iterable[StagedPart]) -> Iterator[tuple[Location, None, None]]:
+    """Yield the files of parts, of which neither size nor digest is known: a file that was cut cannot be read."""
+    for file in dict.fromkeys(part.file for part in parts):
+        if file is not None:
+            yield file, None, None
 
 
 def parts_in_memory(batch: pa.RecordBatch, numbers: pa.Int32Array) -> list[StagedPart]:

@@ -1,6 +1,7 @@
 """What a run costs that goes on where an interrupted one has stopped: its computing beside that of a whole run.
 
 usage: python tests/bench/resume.py [--megabytes N] [--shape NAME] [--tables N] [--at PERCENT] [--rounds N] [--master M]
+                                   [--command NAME]
 
 Each round makes a whole run, and then one whose processes are killed after PERCENT of the time of the whole one, and
 the same command again. Seconds are those of all processes on this machine, with their start.
@@ -65,6 +66,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--master", default="none[2]")
     parser.add_argument("--split-size", default="8m")
+    parser.add_argument("--command", choices=("run", "consolidate"), default="run")
     parser.add_argument("--work", type=Path, help="where data and outputs are made (default: a temporary directory)")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=asked.work) as name:
@@ -75,7 +77,8 @@ def main() -> None:
         print(f"{made.operations:,} operations, {made.size / 1e6:,.0f} MB, {os.cpu_count()} processors", flush=True)
 
         def command(out: Path) -> list[str]:
-            words = ["--log-level", "warn", "run", str(work / "data"), "-o", str(out), "--to", "json", "--resume"]
+            words = ["--log-level", "warn", asked.command, str(work / "data"), "-o", str(out), "--resume"]
+            words += ["--to", "json"] if asked.command == "run" else []
             words += ["--split-size", asked.split_size, "--master", asked.master]
             return [sys.executable, "-m", "ggfmt", *words]
 

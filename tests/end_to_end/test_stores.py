@@ -153,6 +153,33 @@ def test_a_run_goes_on_where_an_interrupted_one_has_stopped(any_store: AnyStore,
         assert not [key for key in store.files(out) if "staging" in key]
 
 
+def test_a_consolidation_goes_on_where_an_interrupted_one_has_stopped(
+    any_store: AnyStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = any_store
+    for number in range(3):
+        store.put(f"in/{number}.json", lines(tmp_path, *range(10 * number, 10 * number + 10)))
+
+    def consolidate(out: str, runner: Mortal) -> Mortal:
+        monkeypatch.setattr("ggfmt.rows.run.InThreads", lambda threads: runner)
+        given: dict[str, Any] = {"key": "ID", "split_size": 700, "resume": True, "master": "none"}
+        ggfmt.consolidate(store.uri("in"), store.uri(out, with_keys=True), **given)
+        return runner
+
+    def rows(out: str) -> list[bytes]:
+        return [content for key, content in store.files(out).items() if "_ggfmt" not in key]
+
+    whole = consolidate("whole", Mortal()).ran.total()
+    for lives in (1, whole // 2, whole - 1):
+        out = f"out{lives}"
+        with pytest.raises(KeyboardInterrupt):
+            consolidate(out, Mortal(lives))
+        assert not any(secret.encode() in content for content in store.files(out).values() for secret in SECRETS)
+        assert consolidate(out, Mortal()).ran.total() == whole - lives
+        assert rows(out) == rows("whole")
+        assert not [key for key in store.files(out) if "staging" in key]
+
+
 def test_outputs_are_no_input_unless_they_are_named(any_store: AnyStore, tmp_path: Path) -> None:
     store = any_store
     store.put("in/a.json", lines(tmp_path, 2))

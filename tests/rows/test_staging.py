@@ -419,7 +419,7 @@ def test_a_memory_that_is_used_up_changes_no_operation(
     settings: dict[str, Any] = {"keys": (("*", ("ID",)),), "buckets": 4, "split_size": 5000}
     expected = stage(path, tmp_path / "files", **settings)
     monkeypatch.setattr(staging_module, "MAX_MEMORY_BYTES", memory)
-    found = stage(path, tmp_path / "memory", in_process=True, **settings)
+    found = stage(path, tmp_path / "memory", in_memory=True, **settings)
     for table in ("T0", "T1"):
         assert rows(found, table) == rows(expected, table)
         assert all(part.batch is None for part in expected.staged[table].parts)

@@ -25,6 +25,8 @@ from ggfmt.rows.targets.versions import DirectoryVersions, find_versions
 class FileTarget(RowTarget):
     """Files in staging, which the commit moves to the directories of their tables."""
 
+    keeps_results = True
+
     def __init__(self, output: RowsDirectory, to: str, options: TargetOptions) -> None:
         super().__init__(output, to, options)
         self.suffix = to

@@ -55,6 +55,7 @@ class RowTarget(ABC):
     staged    the operations of the run, before `prepare`
     owner     what a checkpoint belongs to; `shown`: the target for people; `ending`: what became of it
     keeps_unresolved  whether unresolved operations are a part of the result; otherwise they stop the run
+    keeps_results  whether what tasks write is in staging until the commit, so that results of tasks may stay there
     refused   tables that cannot go on; with `--on-table-error set-aside`, the next run has to write them
     unfinished  what a run that was cut off has read, as the checkpoint records it, if this run has to end it first
     """
@@ -62,6 +63,7 @@ class RowTarget(ABC):
     suffix: str
     staged: StagedInput
     keeps_unresolved = True
+    keeps_results = False
 
     def __init__(self, output: RowsDirectory, to: str, options: TargetOptions) -> None:
         self.output, self.to, self.options = output, to, options

@@ -7,12 +7,12 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from ggfmt import engine, signals
 from ggfmt.commit.commit import CommitPart, write_errors_stop
-from ggfmt.commit.directory import OutputDirectory
+from ggfmt.commit.directory import OutputDirectory, latest_moment
 from ggfmt.commit.journal import staging_of
 from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import CommittedWithErrors, UsageError
@@ -99,11 +99,8 @@ class MessageSink(Sink[Job, MessageOutcome, RunResult]):
             self.replaced[output] = tuple(output.check(handlers, run.mode))
         if run.request.current_timestamp is None and run.mode == "append":
             # A clock may be set back, and names keep the order: the time in names is later than those of all runs.
-            latest = self.latest_moment()
+            latest = latest_moment(self.outputs)
             run.moment = run.moment if latest is None else max(run.moment, latest + timedelta(milliseconds=1))
-
-    def latest_moment(self) -> datetime | None:
-        return max((found for output in self.outputs if (found := output.latest_moment()) is not None), default=None)
 
     def job(self, run: Run) -> Job:
         settings = self.settings
