@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lake_tables import read_delta, read_iceberg
 from mortal import Mortal
 from runs import operation, snapshot, write_lines
 
@@ -17,6 +18,7 @@ import ggfmt
 from ggfmt.rows import run as consolidation
 
 SIZE = 2_000  # of a split
+LAKES = {"delta": read_delta, "iceberg": read_iceberg}
 PLAIN: dict[str, Any] = {"op_type": "?"}
 
 
@@ -126,3 +128,19 @@ def test_a_resumed_consolidation_has_the_same_rows(name: str, tmp_path: Path, mo
         lives += 1
     assert lives == whole.ran.total() > 5
     assert whole.ran["_run_calls"]
+
+
+@pytest.mark.parametrize("to", ["delta", "iceberg"])
+def test_tables_of_a_lakehouse_are_not_read_twice(to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = Place(tmp_path, monkeypatch, to=to, checkpoint="")
+    whole, lives = Mortal(), 0
+    place.run("whole/lake", whole)
+    reads = whole.ran["method"]
+    while place.interrupted(f"out{lives}/lake", lives):
+        rest = Mortal()
+        place.run(f"out{lives}/lake", rest)
+        for table in ("GG.T0", "GG.T1"):
+            assert LAKES[to](tmp_path / f"out{lives}", table) == LAKES[to](tmp_path / "whole", table) != []
+        assert rest.ran["method"] == max(reads - lives, 0)
+        lives += 1
+    assert lives == whole.ran.total() > reads > 3

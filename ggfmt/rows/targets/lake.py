@@ -64,6 +64,7 @@ class LakeTarget(RowTarget):
     """Tables of a lakehouse. The output directory has the lock, the manifest, and `_unresolved`."""
 
     suffix = "parquet"
+    keeps_results = True
 
     def __init__(self, output: RowsDirectory, to: str, options: TargetOptions) -> None:
         super().__init__(output, to, options)

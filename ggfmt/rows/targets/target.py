@@ -55,7 +55,7 @@ class RowTarget(ABC):
     staged    the operations of the run, before `prepare`
     owner     what a checkpoint belongs to; `shown`: the target for people; `ending`: what became of it
     keeps_unresolved  whether unresolved operations are a part of the result; otherwise they stop the run
-    keeps_results  whether what tasks write is in staging until the commit, so that results of tasks may stay there
+    keeps_results  whether results of tasks may stay in staging, if all of their files are there
     refused   tables that cannot go on; with `--on-table-error set-aside`, the next run has to write them
     unfinished  what a run that was cut off has read, as the checkpoint records it, if this run has to end it first
     """
