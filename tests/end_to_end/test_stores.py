@@ -40,7 +40,7 @@ from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.frames.shapes import GENERIC
 from ggfmt.location import AZURE_KEY, Location
 from ggfmt.reading.files import InputChangedError, check_inputs_unchanged, keep, open_unchanged
-from ggfmt.reading.listing import list_inputs
+from ggfmt.reading.listing import CommitLimits, list_inputs
 from ggfmt.render.report.page import page
 from ggfmt.render.runs import run_text
 from ggfmt.sinks.messages import execution
@@ -178,6 +178,28 @@ def test_a_consolidation_goes_on_where_an_interrupted_one_has_stopped(
         assert consolidate(out, Mortal()).ran.total() == whole - lives
         assert rows(out) == rows("whole")
         assert not [key for key in store.files(out) if "staging" in key]
+
+
+@pytest.mark.parametrize("moves", [0, 1, 4])
+def test_commits_in_steps_go_on_after_a_death(
+    moves: int, any_store: AnyStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = any_store
+    for number in range(3):
+        store.put(f"in/{number}.json", lines(tmp_path, 2 * number, 2 * number + 1))
+    given: dict[str, Any] = {"checkpoint": store.uri("seen"), "limits": CommitLimits(max_files=1)}
+    with dies_in_commit(monkeypatch, moves):
+        monkeypatch.setattr(output_journal, "REQUESTS_AT_ONCE", 1)
+        with monkeypatch.context() as patch:
+            patch.setattr(locking.Lease, "release", lambda lease: lease._ended.set())
+            run([store.uri("in")], store.uri("out"), **given)
+    monkeypatch.setattr(locking, "LEASE_SECONDS", -1.0)
+    run([store.uri("in")], store.uri("out"), **given)
+    assert store.numbers("out") == [0, 2, 4, 1, 3, 5]
+    read = [json.loads(content)["inputs"] for key, content in store.files("out/_ggfmt/runs").items()]
+    assert sorted(Location.of(each["path"]).name for (each,) in read) == ["0.json", "1.json", "2.json"]
+    assert verify(store.uri("out")).findings == []
+    assert not [key for name in ("out", "seen") for key in store.files(name) if "staging" in key]
 
 
 def test_outputs_are_no_input_unless_they_are_named(any_store: AnyStore, tmp_path: Path) -> None:
