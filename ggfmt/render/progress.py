@@ -15,7 +15,7 @@ from ggfmt.reading.progress import ProgressSnapshot
 from ggfmt.render.terminal import columns_of, encodable
 
 _TICK_SECONDS = 0.2
-_LOG_SECONDS = 30.0  # between two lines about one phase
+_LOG_SECONDS = 10.0  # between two lines about one phase
 _BAR, _MIN_BAR = 24, 6  # columns
 
 # The cursor waits at the start of the line. If the terminal becomes narrower, it breaks the line into several rows and

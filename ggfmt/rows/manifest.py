@@ -227,6 +227,11 @@ def with_set_aside(document: Mapping[str, Any], before: Mapping[str, Any], names
 
 def summary_lines(document: dict[str, Any], whole: bool = False) -> Iterator[str]:
     """Yield what a run has made. `whole`: a line for each table, also if many have nothing but rows."""
+    inputs, tables = document["inputs"], document["tables"].values()
+    operations = sum(sum(table["operations"].values()) for table in tables)
+    size, rows = sum(file["bytes"] for file in inputs), sum(table["rows"] for table in tables)
+    yield f"Totals: {counted(operations, 'operation')} read from {counted(len(inputs), 'file')} ({size:,} bytes)"
+    yield f"{counted(rows, 'row')} of {counted(len(tables), 'table')} in {document['seconds']:.1f} s"
     if document["skipped_records"]:
         tables, records = len(document["skipped_records"]), sum(document["skipped_records"].values())
         yield f"not selected: {counted(tables, 'table')}, {counted(records, 'record')}"

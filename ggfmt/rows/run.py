@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from itertools import chain
+from shlex import quote
 from typing import Any
 
 import pyarrow as pa
@@ -25,7 +26,7 @@ from ggfmt.frames.shapes import ddl_type
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.options.value_types import key_of
-from ggfmt.reading.progress import ProgressCallback
+from ggfmt.reading.progress import ProgressCallback, ProgressTracker
 from ggfmt.reading.runner import InProcess, InThreads, Runner
 from ggfmt.reading.splits import ReadJob
 from ggfmt.reading.tasks import STOP_FILE
@@ -194,8 +195,7 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
         self._warn_of_names()
         self._take_up()
         self.target.staged = staged
-        run.tracker.start_phase(_FINDING)
-        self.results = self._results(run.runner)
+        self.results = self._results(run)
         self._refuse_unresolved(self.results)
         self.rejected = staged.rejected.total()
 
@@ -214,6 +214,8 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
         for line in self._summary:
             log.info("%s", visible(line))
         log.info("%s %s", self.target.ending, visible(self.target.shown))
+        if self.settings.target.database is None:
+            log.info("next: ggfmt verify %s", visible(quote(self.output.shown)))
         return self._document
 
     def unchanged(self) -> dict[str, Any]:
@@ -258,8 +260,8 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
 
     # Rows
 
-    def _results(self, runner: Runner) -> list[TableResult]:
-        staged = self.staged
+    def _results(self, run: Run) -> list[TableResult]:
+        staged, runner = self.staged, run.runner
         bases = {} if self._base is None else tables_by_name(self._base, staged.tables)
         bases = {name: base for name, base in bases.items() if self.settings.selection.selects_result(name)}
         names = sorted(staged.staged) if self.target.previous is not None else sorted({*staged.staged, *bases})
@@ -274,7 +276,7 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
         work = [one for one in every if one.result.aside is None]
         _log_found_types(work)
         for step in (_TableWork.base_items, _TableWork.link_items, _TableWork.group_items, _TableWork.bucket_items):
-            _take_step(work, step, runner)
+            _take_step(work, step, run.runner, run.tracker)
         return [one.result if one.result.aside is not None else one.finished() for one in every]
 
     def query_of(self, name: str, base: BaseTable) -> tuple[TableQuery, dict[str, NumberRange]]:
@@ -563,7 +565,10 @@ def _log_found_types(work: Sequence[_TableWork]) -> None:
 
 
 def _take_step(
-    work: Sequence[_TableWork], step: Callable[[_TableWork], Iterator[tuple[Task, Any]]], runner: Runner
+    work: Sequence[_TableWork],
+    step: Callable[[_TableWork], Iterator[tuple[Task, Any]]],
+    runner: Runner,
+    tracker: ProgressTracker,
 ) -> None:
     """Run a step for all tables. What it has found stays in memory only where a table keeps it."""
     work = [one for one in work if one.result.aside is None]
@@ -573,9 +578,10 @@ def _take_step(
     # A plan may be large, so that each task gets it once, and not with each of its items.
     # What a step leaves free is in other pieces than the next one needs.
     pa.default_memory_pool().release_unused()
-    done = chain.from_iterable(
-        found.of_calls for found in runner.run(partial(_run_calls, plans), list(_in_tasks(calls)))
-    )
+    tasks = list(_in_tasks(calls))
+    sizes = [sum(call.item.size for call in task) for task in tasks]
+    progress = tracker.start_tasks(_FINDING, sizes, runner.parallelism)
+    done = chain.from_iterable(found.of_calls for found in runner.run(partial(_run_calls, plans), tasks, progress))
     for (one, _, item), result in zip(items, done, strict=True):
         if one.result.aside is None and result.error is not None:
             one.refuse(result.error)

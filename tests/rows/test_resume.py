@@ -24,7 +24,7 @@ PLAIN: dict[str, Any] = {"op_type": "?"}
 
 def history(count: int, tables: int = 2, first: int = 0, key_updates: float = 0.2) -> Iterator[dict[str, Any]]:
     """Yield operations in their order; rows of the first operations are changed, deleted and moved to other keys."""
-    chance, living = random.Random(first), {}
+    chance, living = random.Random(first), dict[str, list[str]]()
     for number in range(first, first + count):
         table = f"GG.T{chance.randrange(tables)}"
         rows = living.setdefault(table, [str(key) for key in range(first)][:20])
