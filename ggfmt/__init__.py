@@ -26,8 +26,10 @@ if TYPE_CHECKING:
         preview,
         read,
         register,
+        run,
         scan,
         schema,
+        validate_config,
     )
     from ggfmt.comparison.comparison import Comparison
     from ggfmt.diagnostics.codes import Severity
@@ -69,13 +71,15 @@ __all__ = [
     "preview",
     "read",
     "register",
+    "run",
     "scan",
     "schema",
+    "validate_config",
 ]
 
 _ERRORS = ("Abend", "CommittedWithErrors", "ConfigurationError", "Diagnostic", "GgfmtError", "Span", "UsageError")
-_COMMANDS = ("apply", "compare", "consolidate", "convert", "lint", "preview", "schema")
-_FUNCTIONS = (*_COMMANDS, "changes", "current", "history", "read", "register", "scan")
+_COMMANDS = ("apply", "compare", "consolidate", "preview", "run", "schema", "validate_config")
+_FUNCTIONS = (*_COMMANDS, "convert", "lint", "changes", "current", "history", "read", "register", "scan")
 _MODULES = {
     **dict.fromkeys(_FUNCTIONS, "ggfmt.commands.functions"),
     "Result": "ggfmt.commands.conversion",

@@ -35,7 +35,7 @@ class ConsolidateRequest:
     """Writes the rows of all tables in change files as they are after the last operation, as `ggfmt consolidate` does.
 
     The arguments are the options of `ggfmt consolidate`, with the same names, meanings and defaults. Those that
-    `ggfmt.convert` has too are as there; `types` is a mapping of patterns, `keep` has one or several words, and moments
+    `ggfmt.run` has too are as there; `types` is a mapping of patterns, `keep` has one or several words, and moments
     may be times.
 
     The manifest, which is also in `_ggfmt/manifest.json`: by table its rows, and the files with their digests.

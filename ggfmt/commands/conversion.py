@@ -1,4 +1,4 @@
-"""`ggfmt.convert`: what `ggfmt run` does, for programs."""
+"""`ggfmt.run`: what `ggfmt run` does, for programs."""
 
 from __future__ import annotations
 

@@ -8,13 +8,13 @@ from ggfmt.commands.comparison import CompareRequest, run_comparison
 from ggfmt.commands.consolidation import ConsolidateRequest, run_consolidation
 from ggfmt.commands.conversion import ConvertRequest, run_conversion
 
-convert = request_function(ConvertRequest, run_conversion, "convert")
+run = convert = request_function(ConvertRequest, run_conversion, "run")
 consolidate = request_function(ConsolidateRequest, run_consolidation, "consolidate")
 apply = request_function(ApplyRequest, run_application, "apply")
 compare = request_function(CompareRequest, run_comparison, "compare")
 preview = request_function(inspection.PreviewRequest, inspection.run_preview, "preview")
 schema = request_function(inspection.SchemaRequest, inspection.make_schemas, "schema")
-lint = request_function(inspection.LintRequest, inspection.find_mistakes, "lint")
+validate_config = lint = request_function(inspection.LintRequest, inspection.find_mistakes, "validate_config")
 # Their arguments are those of `consolidate` as far as both have them.
 read = api_function(frames.read, ConsolidateRequest)
 register = api_function(frames.register)

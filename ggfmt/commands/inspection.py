@@ -1,4 +1,4 @@
-"""`ggfmt.preview`, `ggfmt.schema` and `ggfmt.lint`: the commands of these names, for programs."""
+"""`ggfmt.preview`, `ggfmt.schema` and `ggfmt.validate_config`: the commands of these names, for programs."""
 
 from __future__ import annotations
 

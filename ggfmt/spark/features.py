@@ -24,7 +24,7 @@ class Feature:
         return ".".join(map(str, self.least))
 
 
-RUNS = Feature("runs", (3, 5), "`ggfmt run`, `ggfmt consolidate`, `ggfmt.convert`, `ggfmt.consolidate`, `spark-submit`")
+RUNS = Feature("runs", (3, 5), "`ggfmt run`, `ggfmt consolidate`, `ggfmt.run`, `ggfmt.consolidate`, `spark-submit`")
 FRAMES = Feature("DataFrames", (4, 0), '`ggfmt.read`, `current`, `history`, `changes`, `register`, `format("ggfmt")`')
 STREAMS = Feature("streams", (4, 2), "`readStream`")
 FEATURES = (RUNS, FRAMES, STREAMS)
@@ -40,5 +40,5 @@ def require(feature: Feature, spark: object) -> None:
     for version in (pyspark.__version__, str(getattr(spark, "version", ""))):
         if not feature.is_there(version):
             message = f"this is Spark {version}, and {feature.name} need Spark {feature.need}"
-            help = f"take a Spark of {feature.need} or later; `ggfmt.convert` and `ggfmt run` work from {RUNS.need} on"
+            help = f"take a Spark of {feature.need} or later; `ggfmt.run` and `ggfmt run` work from {RUNS.need} on"
             raise UsageError("GG531", message, help=help)

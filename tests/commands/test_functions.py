@@ -43,7 +43,7 @@ def is_old(annotation: object) -> bool:
 @pytest.mark.parametrize(
     ("command", "function", "kept"),
     [
-        ("run", ggfmt.convert, {"output"}),
+        ("run", ggfmt.run, {"output"}),
         ("consolidate", ggfmt.consolidate, {"output"}),
         ("preview", ggfmt.preview, set()),
         ("schema", ggfmt.schema, set()),

@@ -165,20 +165,21 @@ def test_a_request_does_not_show_passwords() -> None:
 
 
 def test_a_function_is_one_of_ggfmt() -> None:
-    for name in ("convert", "consolidate", "compare", "preview", "schema", "lint"):
+    for name in ("run", "consolidate", "compare", "preview", "schema", "validate_config"):
         function = getattr(ggfmt, name)
         assert (function.__module__, function.__name__, function.__qualname__) == ("ggfmt", name, name)
         assert pickle.loads(pickle.dumps(function)) is function
         assert "Annotated" not in str(inspect.signature(function))
         assert set(function.__annotations__) == {*inspect.signature(function).parameters, "return"}
         assert inspect.isfunction(function)
+    assert ggfmt.convert is ggfmt.run and ggfmt.lint is ggfmt.validate_config
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, r"convert\(\) missing a required argument: 'inputs'"),
-        ({"inputs": "x", "confg": "y"}, r"convert\(\) got an unexpected keyword argument 'confg'"),
+        ({}, r"run\(\) missing a required argument: 'inputs'"),
+        ({"inputs": "x", "confg": "y"}, r"run\(\) got an unexpected keyword argument 'confg'"),
     ],
 )
 def test_a_wrong_call_is_told_by_the_name_of_the_function(arguments: dict[str, Any], message: str) -> None:

@@ -17,9 +17,8 @@ KEY = ("CUST_CODE", "ORDER_ID")
 def convert(source: Path, handlers: Path, out: Path) -> ggfmt.Result:
     warned: list[ggfmt.Diagnostic] = []
     settings = {"gg.handler.json.format.prettyPrint": False}
-    result = ggfmt.convert(
-        [source], handlers, out, settings=settings, split_size="64m", master="none", warn=warned.extend
-    )
+    assert ggfmt.convert is ggfmt.run  # its other name
+    result = ggfmt.run([source], handlers, out, settings=settings, split_size="64m", master="none", warn=warned.extend)
     run: str = result.manifest["run"]
     operations: int = result.totals["operations_read"]
     files: int = sum(len(manifest["files"]) for manifest in result.manifests.values())
@@ -62,7 +61,10 @@ def look(source: Path, one: Path, other: Path) -> Iterator[str]:
         yield from ggfmt.apply(source)
     except ggfmt.UsageError as error:  # no database
         yield from map(told, error.diagnostics)
-    yield from map(told, ggfmt.lint(text="gg.handlerlist=h\ngg.handler.h.type=hdfs\ngg.handler.h.format=jsn\n"))
+    assert ggfmt.lint is ggfmt.validate_config
+    yield from map(
+        told, ggfmt.validate_config(text="gg.handlerlist=h\ngg.handler.h.type=hdfs\ngg.handler.h.format=jsn\n")
+    )
 
 
 def told(finding: ggfmt.Diagnostic) -> str:
