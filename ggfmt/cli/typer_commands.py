@@ -24,6 +24,7 @@ from ggfmt.commands.declaration import After, Argument, OldName, Option, Panel, 
 from ggfmt.dataclasses import is_dataclass
 from ggfmt.lazy import lazy_regex
 from ggfmt.options.spec import refuse_empty
+from ggfmt.render.terminal import is_plain
 
 _log = logging.getLogger(__name__)
 
@@ -230,10 +231,10 @@ MIN_COLUMNS = 80  # typer's tables cut the names of options if they are narrower
 
 
 class HelpFormat:
-    """How commands, and the whole program, show their help: on a narrow terminal without tables."""
+    """How commands, and the whole program, show their help: on a narrow or plain terminal without tables."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        if shutil.get_terminal_size().columns < MIN_COLUMNS:
+        if is_plain() or shutil.get_terminal_size().columns < MIN_COLUMNS:
             shown: Any = copy.copy(self)
             shown.rich_markup_mode = None
             shown.help = shown.help.replace("\n", "\n\n").translate({ord(mark): None for mark in "`\u00a0"}).strip()

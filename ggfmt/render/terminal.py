@@ -12,9 +12,14 @@ from ggfmt.config import in_ci
 _FALLBACK_COLUMNS = 80
 
 
+def is_plain() -> bool:
+    """Return whether the terminal shows lines of text alone, so that boxes around them are in the way."""
+    return os.environ.get("TERM", "").lower() in ("dumb", "unknown")
+
+
 def is_interactive(stream: TextIO | None) -> bool:
     """Return whether a person looks at a stream: a terminal that can redraw a line, and not the log of a CI server."""
-    if stream is None or not stream.isatty() or os.environ.get("TERM", "").lower() in ("dumb", "unknown") or in_ci():
+    if stream is None or not stream.isatty() or is_plain() or in_ci():
         return False
     return os.name != "nt" or "WT_SESSION" in os.environ
 

@@ -36,7 +36,7 @@ FILES = ("inputs", "files", "config", "definitions", "input_config", "output", "
 
 @cache
 def help_of(*arguments: str) -> list[str]:
-    result = CliRunner().invoke(app, [*arguments, "--help"], env={"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"})
+    result = CliRunner().invoke(app, [*arguments, "--help"], env={"COLUMNS": "100", "TERM": "xterm", "NO_COLOR": "1"})
     assert result.exit_code == 0
     return [line.strip() for line in result.output.splitlines() if line.strip()]
 
@@ -95,13 +95,14 @@ def test_the_calls_of_a_help_can_be_made_one_after_the_other(tmp_path: Path, mon
     assert Path("samples/tcustord.json").read_bytes() == Path("tmp/samples/tcustord.json").read_bytes()
 
 
-@pytest.mark.parametrize("columns", [60, 80])
+@pytest.mark.parametrize(("columns", "term"), [(60, "xterm"), (80, "xterm"), (80, "dumb")])
 @pytest.mark.parametrize("name", ["", *COMMANDS])
-def test_a_help_fits_a_narrow_terminal(name: str, columns: int) -> None:
-    environment = {"COLUMNS": str(columns), "NO_COLOR": "1"}
+def test_a_help_fits_a_narrow_terminal(name: str, columns: int, term: str) -> None:
+    environment = {"COLUMNS": str(columns), "NO_COLOR": "1", "TERM": term}
     result = CliRunner().invoke(app, [*([name] if name else []), "-h"], env=environment, terminal_width=columns)
     assert result.exit_code == 0
     assert "…" not in result.output
+    assert ("│" in result.output) == (columns == 80 and term != "dumb")
     assert max(map(len, result.output.splitlines())) <= columns
     words = set(re.findall(r"(?<![\w-])[\w-]+", result.output))
     program = COMMANDS[name] if name else PROGRAM
