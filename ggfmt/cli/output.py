@@ -110,11 +110,9 @@ def progress_bar(shown: bool | None, messages_on_terminal: bool = False) -> Iter
         return
     from ggfmt.render.progress import LogProgress, StatusLine
 
-    if on_terminal:
-        with StatusLine(sys.stderr) as line:
-            yield line.show
-    else:
-        yield LogProgress().show
+    watcher = StatusLine(sys.stderr) if on_terminal else LogProgress()
+    with watcher:
+        yield watcher.show
 
 
 # Standard output that fails in one way, whether it is closed, full, or without a reader.

@@ -12,7 +12,7 @@ import zlib
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from functools import lru_cache, partial
 from typing import Any, BinaryIO, Literal, TypeAlias, TypeVar, cast
@@ -365,11 +365,23 @@ def _buffered(raw: object) -> BinaryIO:
     return cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, raw), BUFFER_BYTES))
 
 
+_being_read: dict[int, tuple[BinaryIO, int]] = {}  # files as stored, each with the place where its reader starts
+
+
+def bytes_being_read() -> int:
+    """Return how many bytes have been read, as stored, of the files that this process has open."""
+    size = 0
+    for source, start in list(_being_read.values()):
+        with suppress(OSError, ValueError):  # another thread closes it
+            size += max(source.tell() - start, 0)
+    return size
+
+
 @contextmanager
-def open_unchanged(file: InputFile, end: int | None = None) -> Iterator[BinaryIO]:
-    """Yield the bytes of a file that must not change from the plan of the run until it has been read. `end`: the place
-    up to which most of them are read, as stored. Raises: InputChangedError where it is another one when it is opened,
-    or at the end; OSError or ArrowException as reading gives.
+def open_unchanged(file: InputFile, start: int = 0, end: int | None = None) -> Iterator[BinaryIO]:
+    """Yield the bytes of a file that must not change from the plan of the run until it has been read. `start`, `end`:
+    the places between which most of them are read, as stored. Raises: InputChangedError where it is another one when it
+    is opened, or at the end; OSError or ArrowException as reading gives.
 
     An object of a store is not looked at again at the end: the run ends with `check_inputs_unchanged`.
     """
@@ -380,7 +392,11 @@ def open_unchanged(file: InputFile, end: int | None = None) -> Iterator[BinaryIO
             check_unchanged(file)  # after it is open: only then some network file systems look at it
         elif file.watched and isinstance(stored, pa.NativeFile):
             _check_opened(file, stored)
-        yield stream
+        _being_read[id(source)] = source, start
+        try:
+            yield stream
+        finally:
+            del _being_read[id(source)]
     if file.location.is_local:
         check_unchanged(file)
 

@@ -95,6 +95,16 @@ class ProgressSnapshot:
         """Return the seconds left in the phase: fewer as time goes by, but never fewer than other splits need."""
         return None if self.left is None else max(self.left - (now - self.moment), self.least)
 
+    def with_unfinished(self, size: int, now: float) -> ProgressSnapshot:
+        """Return the progress with so many bytes of splits that are not finished."""
+        done = min(self.bytes_done + size, self.bytes_total)
+        if done <= self.bytes_done:
+            return self
+        left = self.remaining(now)
+        if left is None:
+            left = (self.bytes_total - done) * (now - self.started) / done
+        return replace(self, moment=now, bytes_done=done, left=left, least=0.0)
+
 
 ProgressCallback = Callable[[ProgressSnapshot], None]
 

@@ -142,7 +142,7 @@ class Range:
         file, is_reading = self.input.file, True
         try:
             end = None if self.length is None or file.compression is not None else self.start + self.length
-            with open_unchanged(file, end) as stream:
+            with open_unchanged(file, 0 if file.compression else self.start, end) as stream:
                 for chunk in reader.chunks(stream, file.shown, self.start, self.length, self.input.layout):
                     if self.budget is not None and not self.budget.take(len(chunk.data)):
                         return

@@ -7,10 +7,12 @@ import logging
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TextIO
 
+from ggfmt.reading.files import bytes_being_read
 from ggfmt.reading.progress import ProgressSnapshot
 from ggfmt.render.terminal import columns_of, encodable
 
@@ -28,39 +30,68 @@ _DRAWN = "\x1b[?7l{}\x1b[?7h\r"
 log = logging.getLogger("ggfmt")
 
 
-class StatusLine:
-    """A line that is redrawn regularly, with other output to standard error above it; the end removes it."""
+class _Watcher(ABC):
+    """Shows progress regularly, with what the tasks of this process have read of splits that are not finished."""
 
-    def __init__(self, terminal: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
-        self._terminal = terminal
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.RLock()
         self._standing: ProgressSnapshot | None = None
-        self._drawn = ""
+        self._unfinished = 0
         self._ended = threading.Event()
         self._ticking = threading.Thread(target=self._tick, name="ggfmt-progress", daemon=True)
 
-    def __enter__(self) -> StatusLine:
-        self._before, sys.stderr = sys.stderr, _StderrProxy(self)
+    def __enter__(self) -> None:
         self._ticking.start()
-        return self
 
     def __exit__(self, *exception: object) -> None:
         self._ended.set()
-        above, sys.stderr = sys.stderr, self._before
         self._ticking.join()
+
+    @abstractmethod
+    def draw(self, standing: ProgressSnapshot, now: float) -> None: ...
+
+    def show(self, standing: ProgressSnapshot) -> None:
+        before, self._standing = self._standing, standing
+        if before is None or standing.started != before.started:
+            self._unfinished = 0
+        else:  # what was shown stays: a file may be closed some time before its split is finished
+            self._unfinished = max(self._unfinished - (standing.bytes_done - before.bytes_done), 0)
+        self._draw_now()
+
+    def _draw_now(self) -> None:
+        standing, now = self._standing, self._clock()
+        if standing is not None and not self._ended.is_set():
+            self._unfinished = max(self._unfinished, bytes_being_read())  # no lock: a reader may write to the log
+            with self._lock:
+                self.draw(standing.with_unfinished(self._unfinished, now), now)
+
+    def _tick(self) -> None:
+        while not self._ended.wait(_TICK_SECONDS):
+            self._draw_now()
+
+
+class StatusLine(_Watcher):
+    """A line that is redrawn regularly, with other output to standard error above it; the end removes it."""
+
+    def __init__(self, terminal: TextIO) -> None:
+        super().__init__()
+        self._terminal = terminal
+        self._drawn = ""
+
+    def __enter__(self) -> None:
+        self._before, sys.stderr = sys.stderr, _StderrProxy(self)
+        super().__enter__()
+
+    def __exit__(self, *exception: object) -> None:
+        above, sys.stderr = sys.stderr, self._before
+        super().__exit__(*exception)
         above.close()
         self._draw("")
 
-    def show(self, standing: ProgressSnapshot) -> None:
-        self._standing = standing
-        self.draw()
-
-    def draw(self) -> None:
-        standing = self._standing
-        if standing is not None and not self._ended.is_set():
-            unicode = encodable("━╌", self._terminal) == "━╌"
-            self._draw(status_line(standing, self._clock(), columns_of(self._terminal) - 1, unicode))
+    def draw(self, standing: ProgressSnapshot, now: float) -> None:
+        unicode = encodable("━╌", self._terminal) == "━╌"
+        self._draw(status_line(standing, now, columns_of(self._terminal) - 1, unicode))
 
     def write_above(self, text: str) -> None:
         with self._lock:
@@ -74,10 +105,6 @@ class StatusLine:
                 self._terminal.write(_CLEAR + (_DRAWN.format(text) if text else ""))
                 self._terminal.flush()
                 self._drawn = text
-
-    def _tick(self) -> None:
-        while not self._ended.wait(_TICK_SECONDS):
-            self.draw()
 
 
 class _StderrProxy(io.TextIOBase):
@@ -111,15 +138,14 @@ class _StderrProxy(io.TextIOBase):
         super().close()
 
 
-class LogProgress:
-    def __init__(self) -> None:
-        self._phase = ""
-        self._shown_at = 0.0
+class LogProgress(_Watcher):
+    _phase = ""
+    _shown_at = 0.0
 
-    def show(self, standing: ProgressSnapshot) -> None:
-        if standing.phase != self._phase or standing.moment - self._shown_at >= _LOG_SECONDS:
-            self._phase, self._shown_at = standing.phase, standing.moment
-            log.info("%s", ", ".join((standing.phase, *facts(standing, standing.moment))))
+    def draw(self, standing: ProgressSnapshot, now: float) -> None:
+        if standing.phase != self._phase or now - self._shown_at >= _LOG_SECONDS:
+            self._phase, self._shown_at = standing.phase, now
+            log.info("%s", ", ".join((standing.phase, *facts(standing, now))))
 
 
 def status_line(standing: ProgressSnapshot, now: float, columns: int, unicode: bool = True) -> str:

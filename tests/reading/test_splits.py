@@ -534,7 +534,7 @@ def test_an_error_while_a_file_is_closed_stops_only_who_reads_to_its_end(monkeyp
             super().close()
             raise OSError("it is not closed")
 
-    monkeypatch.setattr("ggfmt.reading.splits.open_unchanged", lambda file, end: Unclosable(one(1)))
+    monkeypatch.setattr("ggfmt.reading.splits.open_unchanged", lambda file, start, end: Unclosable(one(1)))
     file = InputFile(Location.of("in.json"), len(one(1)), "in.json")
     part = Splits([PlannedInput(file, 0, Layout(splittable=True))], 2).all[0].first
     reader = FORMATS["json"].read_support.by(DEFAULT_SETTINGS).reader

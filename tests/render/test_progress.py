@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import fcntl
+import gzip
 import io
 import json
 import os
@@ -27,6 +28,8 @@ from strategies import examples
 from ggfmt import cli
 from ggfmt.cli.output import progress_bar
 from ggfmt.config.handlers import read_configuration
+from ggfmt.reading.files import bytes_being_read, open_unchanged
+from ggfmt.reading.listing import list_inputs
 from ggfmt.reading.progress import (
     PHASES,
     READING,
@@ -39,7 +42,7 @@ from ggfmt.reading.progress import (
     ends_of_tasks,
 )
 from ggfmt.reading.runner import InProcess
-from ggfmt.render.progress import facts, status_line
+from ggfmt.render.progress import _Watcher, facts, status_line
 from ggfmt.sinks.messages.run import RunSettings, execute
 
 _TOKEN = re.compile(r"\x1b\[([0-9?]*)([A-Za-z])|(.)", re.DOTALL)
@@ -242,6 +245,47 @@ def test_a_line_has_what_counts_and_fits() -> None:
 def test_a_line_is_never_wider_than_the_terminal(columns: int, done: int, now: float, operations: int) -> None:
     standing = ProgressSnapshot("finding tables", 0.0, now, done, 10**15, operations, now, 0.0)
     assert len(status_line(standing, now, columns)) <= columns
+
+
+def test_splits_that_are_not_finished_count_with_what_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[ProgressSnapshot] = []
+    seconds, read = [0.0], [0]
+
+    class Shown(_Watcher):
+        def draw(self, standing: ProgressSnapshot, now: float) -> None:
+            drawn.append(standing)
+
+    monkeypatch.setattr("ggfmt.render.progress.bytes_being_read", lambda: read[0])
+    watcher = Shown(lambda: seconds[0])
+    tracker = ProgressTracker(watcher.show, lambda: seconds[0])
+    ended = tracker.start_tasks(READING, [60, 60], 2)
+    assert ended is not None
+    for moment, size, done in ((10.0, 40, 0), (20.0, 80, 0), (25.0, 0, 0), (30.0, 0, 1), (40.0, 90, 1), (50.0, 0, 2)):
+        seconds[0], read[0] = moment, size
+        ended(done, 2)
+        watcher._draw_now()
+    assert [standing.bytes_done for standing in drawn if standing.bytes_done] == [40, 80, 80, 80, 80, 120, 120, 120]
+    assert drawn[3].remaining(10.0) == 20.0  # 80 bytes at 4 bytes per second
+    tracker.start_phase(SENDING)
+    assert drawn[-1].bytes_done == 0
+
+
+@pytest.mark.parametrize("name", ["in.json", "in.json.gz"])
+def test_what_is_read_counts_as_it_is_stored(name: str, tmp_path: Path) -> None:
+    plain = write_lines(tmp_path / "plain", [operation(number) for number in range(9000)]).read_bytes()
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(plain) if name.endswith("gz") else plain)
+    (file,) = list_inputs([str(path)])
+    start = 0 if name.endswith("gz") else 1000
+    with open_unchanged(file, start) as stream:
+        if start:
+            stream.seek(start)
+        seen = [bytes_being_read()]
+        while stream.read(100_000):
+            seen.append(bytes_being_read())
+    assert seen == sorted(seen) and seen[0] < seen[-1]
+    assert seen[-1] == file.size - start
+    assert bytes_being_read() == 0
 
 
 def test_times_and_sizes() -> None:
