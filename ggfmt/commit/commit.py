@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -41,6 +42,9 @@ from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic,
 from ggfmt.java.text import visible
 from ggfmt.location import Location, is_directory, is_uri, local_status, reason, remedy, write_problem
 
+if TYPE_CHECKING:
+    from ggfmt.commit.interrupted import Interrupted
+
 MODES = {
     "error": "stop if the output directory already holds output",
     "append": "add files to the existing output",
@@ -63,10 +67,13 @@ def check_directories(participants: Sequence[Participant]) -> None:
             participant.check_pointer(known)
             problem = write_problem(participant.root)
             waiting = read_journal(participant.store) is not None
+            left = any(found is not None for _, found in participant.dead_runs())
         if problem is not None:
             raise Abend.of(write_error(participant.root, problem, participant.what))
         if waiting:
             log.info("%s has an interrupted commit; the next run finishes it first", visible(participant.root.shown))
+        if left:
+            log.info("%s has an interrupted run; the same command goes on with it", visible(participant.root.shown))
 
 
 @dataclass(frozen=True)
@@ -194,14 +201,18 @@ class Participant:
         holding.release()
         self._remove_leftovers()
 
-    def _drop_staging_of_dead_runs(self) -> None:
+    def dead_runs(self) -> Iterator[tuple[str, Interrupted | None]]:
+        """Yield the runs whose staging directories are left, each with what the same command can go on with."""
         living = {self.run, *(name.removesuffix(".json") for name in self.store.names(LEASES))}
         for run in self.store.names(STAGING):
-            if run in living:
-                continue
-            from ggfmt.commit.interrupted import read_interrupted  # few directories have such runs
+            if run not in living:
+                from ggfmt.commit.interrupted import read_interrupted  # few directories have such runs
 
-            if read_interrupted(self.store, run) is not None:
+                yield run, read_interrupted(self.store, run)
+
+    def _drop_staging_of_dead_runs(self) -> None:
+        for run, found in self.dead_runs():
+            if found is not None:
                 self.interrupted = True
             else:
                 # A worker that outlived its driver may still write there; then a later run deletes the directory.

@@ -19,6 +19,8 @@ from mortal import Mortal
 from runs import JSON_LINES, PIPES, metadata, operation, run_ggfmt, snapshot
 
 import ggfmt
+from ggfmt.commit.commit import check_directories
+from ggfmt.commit.directory import OutputDirectory
 from ggfmt.commit.interrupted import KEPT_DAYS
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.location import Location
@@ -138,6 +140,18 @@ def test_what_a_later_run_has_committed_is_not_overtaken(tmp_path: Path) -> None
     assert runner.ran["run_split"] > 4
     files = sorted((tmp_path / "out").glob("j/GG.T0/*"))
     assert [len(file.read_text().splitlines()) for file in files] == [6, 11]
+
+
+def test_a_dry_run_says_that_the_command_goes_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    place = Place(tmp_path, KINDS["definitions in the data"][0])
+    assert place.interrupted("out", 4)
+    caplog.set_level("INFO")
+    check_directories([OutputDirectory(Location.of(str(tmp_path / "out")))])
+    assert "out has an interrupted run; the same command goes on with it" in caplog.text
+    place.run("out")
+    caplog.clear()
+    check_directories([OutputDirectory(Location.of(str(tmp_path / "out")))])
+    assert caplog.text == ""
 
 
 def test_old_results_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
