@@ -24,13 +24,13 @@ from ggfmt.formats.api.reading import Chunk, Event, Layout, Routed, Unroutable
 from ggfmt.formats.avro.containers import CorruptContainerError, Header, read_header, split_blocks
 from ggfmt.formats.dts import KEYS_TAG, decode
 from ggfmt.formats.dts import files as dts_files
-from ggfmt.formats.dts.charsets import BINARY, MYSQL_CHARSETS, decoder
 from ggfmt.formats.dts.ddl import NoTable, is_truncate, resolver, truncated
 from ggfmt.formats.dts.decode import Cell, DtsRecord, MalformedRecordError, Record
 from ggfmt.formats.dts.schema import OPERATIONS, SOURCE_TYPES, version_of
 from ggfmt.formats.dts.tokens import TRANSACTION, WORDS, tokens_of
 from ggfmt.formats.dts.types import ORACLE, TEXT_OR_BYTES, TypeHint, hint_of, is_zoned
 from ggfmt.formats.json.values import Text
+from ggfmt.formats.mysql.charsets import BINARY, MYSQL_CHARSETS, decoder
 from ggfmt.formats.records import scanner
 from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema, classify_records
 from ggfmt.formats.records.discovery import DialectDiscovery

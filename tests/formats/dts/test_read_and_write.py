@@ -40,10 +40,10 @@ from ggfmt.columnar.metadata import Clock
 from ggfmt.formats import ENTRIES, FORMATS
 from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import Formatter, RowErrors
-from ggfmt.formats.dts.charsets import decoder
 from ggfmt.formats.dts.ddl import NoTable, is_truncate, truncated
 from ggfmt.formats.dts.schema import BRANCHES, record_schema, version_of
 from ggfmt.formats.dts.types import hint_of
+from ggfmt.formats.mysql.charsets import decoder
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 OFFICIAL = DATA / "dts-avro"
@@ -366,7 +366,7 @@ def test_bytes_that_are_no_text_of_their_charset_are_a_reject_that_names_the_col
 
 
 def test_every_charset_of_mysql_that_is_known_has_a_codec() -> None:
-    from ggfmt.formats.dts.charsets import MYSQL_CHARSETS
+    from ggfmt.formats.mysql.charsets import MYSQL_CHARSETS
 
     for charset in MYSQL_CHARSETS:
         decode = decoder(charset)
