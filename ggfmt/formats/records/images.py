@@ -9,7 +9,8 @@ import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.images import fill_missing
+from ggfmt.columnar.columns import JsonColumn
+from ggfmt.columnar.images import and_present, fill_missing, unless_all
 from ggfmt.columnar.strings import Kernel
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import ABSENT_NULL
@@ -55,6 +56,32 @@ def converting(kernel: Kernel) -> Convert:
         return ImageColumn(values, column.present), bad
 
     return convert
+
+
+def json_strings(column: ImageColumn) -> pa.BooleanArray:
+    """Return which values of a column were JSON strings."""
+    if not isinstance(column, JsonColumn):
+        return column.values.is_valid()
+    no = pa.repeat(pa.scalar(False), len(column.values))
+    return no if column.quoted is None else pc.fill_null(column.quoted, False)
+
+
+def completed_after_images(before: Columns, after: Columns, rows: pa.BooleanArray) -> Columns:
+    """Return the columns of after images, with the values before the operation in the `rows` where one is missing."""
+    return tuple(_completed_column(new, old, rows) for new, old in zip(after, before, strict=False)) or after
+
+
+def _completed_column(new: ImageColumn, old: ImageColumn, rows: pa.BooleanArray) -> ImageColumn:
+    """Return a column of after images, with the values before in those of the `rows` in which it is missing."""
+    if new.present is None:
+        return new
+    where = and_present(pc.and_not(rows, new.present), old)
+    if not where.true_count:
+        return new
+    values, present = pc.if_else(where, old.values, new.values), unless_all(pc.or_(new.present, where))
+    if not isinstance(new, JsonColumn) and not isinstance(old, JsonColumn):
+        return ImageColumn(values, present)
+    return JsonColumn(values, present, quoted=pc.if_else(where, json_strings(old), json_strings(new)))
 
 
 class ImageRules:

@@ -13,8 +13,7 @@ import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.columns import JsonColumn
-from ggfmt.columnar.images import and_present, fill_missing, unless_all
+from ggfmt.columnar.images import and_present, fill_missing
 from ggfmt.columnar.strings import Converted, Kernel, by_value, rows_where
 from ggfmt.columnar.timestamps import LAST_MICROS, has_zone, instant_micros
 from ggfmt.dataclasses import dataclass, replace
@@ -27,7 +26,7 @@ from ggfmt.formats.postgresql import query_rows
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.declared import DeclaredDialect
 from ggfmt.formats.records.dialect import Change, Meaning, RecordSchema, Statement
-from ggfmt.formats.records.images import Columns, Convert, converting
+from ggfmt.formats.records.images import Columns, Convert, completed_after_images, converting, json_strings
 from ggfmt.formats.records.problems import RecordError
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.routing import DialectRouter
@@ -322,8 +321,7 @@ class Wal2json(DeclaredDialect):
         self, before: Columns, after: Columns, op: pa.StringArray, has_before: pa.BooleanArray
     ) -> Columns:
         """Add the columns that an update shows only as identity: these are unchanged, and stored out of line."""
-        rows = pc.and_(pc.equal(op, "U"), has_before)
-        return tuple(_completed(new, old, rows) for new, old in zip(after, before, strict=False)) or after
+        return completed_after_images(before, after, pc.and_(pc.equal(op, "U"), has_before))
 
     def meaningful_columns(
         self, table: TableDef, before: Columns, rows: pa.BooleanArray
@@ -337,7 +335,7 @@ class Wal2json(DeclaredDialect):
         unclear = quoted = pa.repeat(pa.scalar(False), len(rows))
         for column, values in zip(() if definition is None else definition.columns, after, strict=False):
             if column.type.kind in _NUMBERS:
-                quoted = pc.or_(quoted, _strings(values))
+                quoted = pc.or_(quoted, json_strings(values))
                 if column.type.kind is not Kind.INTEGER:
                     unclear = pc.or_(unclear, and_present(values.values.is_null(), values))
         count = pc.and_(rows, pc.and_not(unclear, quoted)).true_count
@@ -350,27 +348,6 @@ class Wal2json(DeclaredDialect):
         texts = super().times(scanned)
         assert isinstance(texts, pa.StringArray)
         return _zoned_micros(without_empty(texts))
-
-
-def _strings(column: ImageColumn) -> pa.BooleanArray:
-    """Return which values were JSON strings."""
-    if not isinstance(column, JsonColumn):
-        return column.values.is_valid()
-    no = pa.repeat(pa.scalar(False), len(column.values))
-    return no if column.quoted is None else pc.fill_null(column.quoted, False)
-
-
-def _completed(new: ImageColumn, old: ImageColumn, rows: pa.BooleanArray) -> ImageColumn:
-    """Return a column of after images, with the values before in those of the `rows` in which it is missing."""
-    if new.present is None:
-        return new
-    where = and_present(pc.and_not(rows, new.present), old)
-    if not where.true_count:
-        return new
-    values, present = pc.if_else(where, old.values, new.values), unless_all(pc.or_(new.present, where))
-    if not isinstance(new, JsonColumn) and not isinstance(old, JsonColumn):
-        return ImageColumn(values, present)
-    return JsonColumn(values, present, quoted=pc.if_else(where, _strings(old), _strings(new)))
 
 
 def _zipped(
