@@ -64,6 +64,7 @@ ENTRIES: dict[str, FormatEntry] = {
     "shareplex_json": FormatEntry("shareplex", (b'"meta"',)),
     "dms_json": FormatEntry("dms", (b'"record-type"',), writes=None),
     "wal2json": FormatEntry("wal2json", (b'"action"', b'"change"', b'"kind"'), writes=None),
+    "mysql_binlog": FormatEntry("binlog", (b"\xfebin",), writes=None),
 }
 
 FORMATS = LazyMapping(ENTRIES, lambda name: ENTRIES[name].declaration(name))

@@ -140,3 +140,9 @@ class AvroColumns:
     def decode(
         self, data: bytes, count: int
     ) -> Sequence[tuple[int, Buffer | None, int, Buffer | None, Buffer]] | None: ...
+
+# Columns of a table: name, form, bytes, digits, digits or bytes before, symbols; see binlog_rows.c. `write` returns the
+# number of rows, and the JSON of each image. None for rows that the exact writer writes.
+class BinlogRows:
+    def __init__(self, columns: tuple[Any, ...]) -> None: ...
+    def write(self, data: bytes, place: int, end: int, *shown: bytes) -> tuple[int, tuple[bytes, ...]] | None: ...

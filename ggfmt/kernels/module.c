@@ -7,7 +7,7 @@
 #include <malloc.h>
 #endif
 
-extern PyType_Spec avro_columns_spec, avro_to_json_spec;
+extern PyType_Spec avro_columns_spec, avro_to_json_spec, binlog_rows_spec;
 extern ScannerKind avro_scanner, delimited_scanner, dts_scanner, json_scanner, xml_scanner;
 
 ScannerKind *const scanner_kinds[] = {&avro_scanner, &delimited_scanner, &dts_scanner, &json_scanner, &xml_scanner, NULL};
@@ -74,7 +74,7 @@ static int add_types(PyObject *module) {
     PyTypeObject *scanner = add_type(module, &scanner_spec, NULL);
     buffer_type = (PyTypeObject *)PyType_FromSpec(&buffer_spec);
     int failed = scanner == NULL || buffer_type == NULL || add_type(module, &avro_columns_spec, NULL) == NULL ||
-                 add_type(module, &avro_to_json_spec, NULL) == NULL;
+                 add_type(module, &avro_to_json_spec, NULL) == NULL || add_type(module, &binlog_rows_spec, NULL) == NULL;
     for (ScannerKind *const *kind = scanner_kinds; !failed && *kind != NULL; kind++)
         failed = ((*kind)->type = add_type(module, &(*kind)->spec, scanner)) == NULL;
     return failed ? -1 : 0;
