@@ -52,8 +52,7 @@ class _Held:
         self._file: BinaryIO | None = None
         self._savepoints: dict[str, int] = {}
 
-    @property
-    def _count(self) -> int:
+    def __len__(self) -> int:
         return len(self._spilled) + len(self._recent)
 
     def add(self, event: LogEvent) -> None:
@@ -71,7 +70,7 @@ class _Held:
         self._recent, self._bytes = [], 0
 
     def set_savepoint(self, name: str) -> None:
-        self._savepoints[name] = self._count
+        self._savepoints[name] = len(self)
 
     def roll_back_to(self, name: str) -> bool:
         """Drop the events since a savepoint; False if it is unknown."""
@@ -235,17 +234,18 @@ class _Transactions:
         """Take the next event, and return what is known to count with it."""
         try:
             if kind in events.GTIDS:
-                reason = "a transaction has no end, and ggfmt leaves it out"
-                cut = None if self._open is None else self._cut(self._open, reason)
-                self._gtid, self._open = [event], None
+                cut = self._without_end(0)
+                self._gtid = [event]
                 if not events.is_alone(event.data, event.end):
                     self._open = self._begin()
-                return () if cut is None else (cut,)
+                return cut
             step = events.step_of(event.data, event.end)
         except EventError as error:
             return (self._log._problem(event.data, event.offset, str(error), help=None),)
         if step is not None:
             return self._end(step, event)
+        if kind == K.FORMAT_DESCRIPTION:
+            return (*self._without_end(0), (event,))
         if kind in _OF_ROWS:
             self._open = self._begin()
         if self._open is not None:
@@ -254,8 +254,15 @@ class _Transactions:
         before, self._gtid = self._gtid, []
         return ((*before, event),)
 
+    def _without_end(self, most: int) -> Sequence[Chunk]:
+        """Return the problem that the open transaction has no end if it has more than `most` events."""
+        if self._open is None or len(self._open) <= most:
+            return ()
+        held, self._open = self._open, None
+        return (self._cut(held, "a transaction has no end, and ggfmt leaves it out"),)
+
     def _begin(self) -> _Held:
-        held = self._open or _Held()
+        held = _Held() if self._open is None else self._open
         for event in self._gtid:
             held.add(event)
         self._gtid = []
@@ -264,10 +271,11 @@ class _Transactions:
     def _end(self, step: Step, event: LogEvent) -> Sequence[Iterable[LogEvent] | Chunk]:
         word, name = step
         if word in ("BEGIN", "SAVEPOINT"):
+            cut = self._without_end(1) if word == "BEGIN" else ()  # MariaDB's identifier has started it
             self._open = self._begin()
             self._open.add(event)
             self._open.set_savepoint(name)
-            return ()
+            return cut
         if word == "ROLLBACK TO":
             if self._open is not None and self._open.roll_back_to(name):
                 return ()
@@ -275,7 +283,7 @@ class _Transactions:
         held, self._open = self._open, None
         before, self._gtid = self._gtid, []
         if word == "PREPARE":
-            self._prepared[name] = held or _Held()
+            self._prepared[name] = _Held() if held is None else held
             return ()
         if word in ("XA COMMIT", "XA ROLLBACK"):  # what is open has the identifier of this statement, and no rows
             held = self._prepared.pop(name, None)

@@ -60,6 +60,7 @@ _SIGNED = frozenset({*INTEGERS, T.FLOAT, T.DOUBLE, T.DECIMAL})  # and YEAR in Ma
 _BLOBS = frozenset({T.BLOB, T.BLOB_COMPRESSED})
 _LENGTHS = frozenset({T.VARCHAR, T.VAR_STRING, T.VARCHAR_COMPRESSED})
 _TEXTS = frozenset({*_BLOBS, *_LENGTHS, T.STRING})
+_OLD_TIMES = frozenset({T.OLD_TIMESTAMP, T.OLD_TIME, T.OLD_DATETIME})
 _META_BYTES: Mapping[int, int] = {
     **dict.fromkeys(_LENGTHS | {T.BIT, T.DECIMAL, T.STRING, T.ENUM, T.SET}, 2),
     **dict.fromkeys(_BLOBS | {T.FLOAT, T.DOUBLE, T.JSON, T.GEOMETRY, T.VECTOR, T.TIMESTAMP, T.DATETIME, T.TIME}, 1),
@@ -146,6 +147,8 @@ def table_map(event: bytes, of_mariadb: bool) -> LoggedTable:
         cursor.take(1)
         types = cursor.take(cursor.packed())
         columns = list(_columns(types, EventBytes(cursor.text())))
+        if of_mariadb and not _OLD_TIMES.isdisjoint(types):
+            raise EventError("the table has times as before MariaDB 10.1, whose digits the log does not have")
         cursor.take((len(types) + 7) // 8)  # which columns can be NULL
         return _described(database, table, columns, cursor, of_mariadb)
     except UnicodeDecodeError:
@@ -228,9 +231,9 @@ def _described(
 
 
 def _symbol(text: bytes, charset: str | None) -> str:
-    decode = decoder(charset or "utf8mb4")
+    decode = decoder("utf8mb4" if charset in (None, BINARY) else str(charset))
     if decode is None:
-        raise EventError(f"the charset `{charset}` is unknown")
+        raise EventError(f"ggfmt cannot read the charset `{charset}`")
     try:
         return decode(text)
     except ValueError:

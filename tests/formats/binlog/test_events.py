@@ -69,6 +69,15 @@ def test_a_transaction_without_its_end_is_left_out() -> None:
     assert found.reasons == ["GG302 a transaction has no end, and ggfmt leaves it out"]
 
 
+def test_a_transaction_is_not_joined_with_the_next_one() -> None:
+    for more in ([BEGIN], [binlogs.head(), BEGIN], [binlogs.head()]):
+        found = parsed(BEGIN, MAP, insert(1), *more, MAP, insert(2), COMMIT)
+        assert ids(found) == ["2"]
+        assert found.reasons == ["GG302 a transaction has no end, and ggfmt leaves it out"]
+    maria = binlogs.head("10.11.6-MariaDB")
+    assert ids(parsed(binlogs.maria_gtid(1), BEGIN, MAP, insert(1), COMMIT, head=maria)) == ["1"]
+
+
 def test_xa_transactions() -> None:
     first, second = (
         [binlogs.query(f"XA START X'{n}',X'',1"), MAP, insert(int(n)), binlogs.query(f"XA END X'{n}',X'',1"),
@@ -209,8 +218,8 @@ def test_compressed_events_of_mariadb() -> None:
 def test_what_ggfmt_refuses() -> None:
     body = insert(1)[19:-4]
     reasons = parsed(
-        binlogs.event(39, body), binlogs.event(26, b"\1\0\0"), binlogs.event(164, b"\1"), binlogs.event(99, b""),
-        binlogs.event(99, b"", flags=0x80), BEGIN, insert(1), COMMIT,
+        BEGIN, binlogs.event(39, body), binlogs.event(26, b"\1\0\0"), binlogs.event(164, b"\1"), binlogs.event(99, b""),
+        binlogs.event(99, b"", flags=0x80), insert(1), COMMIT,
     ).reasons  # fmt: skip
     assert reasons == [
         "GG305 ggfmt cannot read partial updates of JSON",

@@ -281,3 +281,7 @@ def test_damaged_table_maps_are_refused() -> None:
         found = table_of(*types, extra=extra)
         assert (found.plain, len(found.reasons)) == ([], 1)
     assert table_of((77, b""), extra=b"").reasons == ["GG313 the table map has a column of the unknown type 77"]
+    for kind in (7, 11, 12):
+        maria = table_of((kind, b""), extra=binlogs.metadata(["t"], []), version="10.11.6-MariaDB")
+        assert (maria.plain, len(maria.reasons)) == ([], 1)
+        assert table_of((kind, b""), extra=binlogs.metadata(["t"], [])).reasons == []
