@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import lzma
 import random
 import struct
@@ -12,9 +13,10 @@ from typing import Any
 import binlog_encoder as binlogs
 import pyarrow as pa
 import pytest
-from dialects import DATA, Read, read
+from dialects import DATA, Read, read, told
 from scanners import without_kernels
 
+from ggfmt.formats import FORMATS
 from ggfmt.formats.binlog import log
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.model.type_names import type_of
@@ -138,6 +140,18 @@ def test_a_cut_file() -> None:
         found = read(NAME, data[:end])
         assert found.plain == whole.plain[: len(found.plain)]
         assert found.reasons or len(found.plain) == 1 or end == len(binlogs.head()) or end in edges or end == 4, end
+
+
+def test_an_event_beyond_the_limit_is_refused_alone() -> None:
+    data = binlogs.head() + b"".join([BEGIN, MAP, insert(1, flags=0), insert(2, "x" * 200), COMMIT])
+    reader = FORMATS[NAME].read_support.reader
+    layout = replace(reader.layout(data, True, told(NAME)), max_record=len(insert(2, "x" * 200)) - 1)
+    found = list(reader.chunks(io.BytesIO(data), "f", 0, None, layout))
+    problem = next(chunk for chunk in found if chunk.problem is not None)
+    assert (problem.offset, problem.problem and problem.problem.code) == (data.index(insert(2, "x" * 200)), "GG316")
+    assert b"".join(chunk.data for chunk in found if chunk.problem is None) == data[4:].replace(
+        insert(2, "x" * 200), b""
+    )
 
 
 def test_logs_without_checksums_and_of_a_running_server() -> None:
