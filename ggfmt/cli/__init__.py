@@ -35,7 +35,7 @@ from ggfmt.out_of_memory import is_out_of_memory
 _MODULES = {
     "run": "message_commands",
     **dict.fromkeys(("consolidate", "apply"), "data_commands"),
-    **dict.fromkeys(("preview", "schema"), "inspection_commands"),
+    **dict.fromkeys(("preview", "demo", "schema"), "inspection_commands"),
     **dict.fromkeys(("verify", "compare", "report"), "data_commands"),
     "validate-config": "validate",
     **dict.fromkeys(("options", "explain", "init", "formats"), "reference"),
@@ -44,8 +44,9 @@ _MODULES = {
     **dict.fromkeys(("docs", "samples"), "reference"),
 }
 _FLAGS = ("-q", "--quiet", "-v", "-vv", "--verbose")
-_BARE = ("formats", "lsp", "doctor", "docs", "samples")  # without arguments, they do not show their help
+_BARE = ("demo", "formats", "lsp", "doctor", "docs", "samples")  # without arguments, they do not show their help
 _CALLS = (
+    "ggfmt demo",
     "ggfmt init json -o json.properties",
     "ggfmt run changes/ -c json.properties -o out",
     "ggfmt explain pkUpdateHandling",

@@ -16,11 +16,12 @@ from ggfmt.commit.names import counted
 from ggfmt.formats.api.writing import ShownField, ShownMessage
 from ggfmt.java.text import visible
 from ggfmt.lazy import lazy_regex
-from ggfmt.render.diagnostics import STYLES, Piece, diagnostic_pieces, plain, print_styled
+from ggfmt.render.diagnostics import STYLES as DIAGNOSTIC_STYLES
+from ggfmt.render.diagnostics import Piece, diagnostic_pieces, plain, print_styled
 from ggfmt.render.terminal import text_width, write_text
 from ggfmt.sinks.preview import DefinitionRecord, HandlerPreview, Message, Preview, ShownFields, TablePreview
 
-_STYLES = {
+STYLES = {
     "heading": "bold",
     "name": "cyan",
     "value": "",
@@ -52,7 +53,7 @@ def print_preview(preview: Preview, stream: TextIO) -> None:
     if os.environ.get("NO_COLOR"):
         write_text(preview_text(preview), stream, is_data=True)
     else:
-        print_styled(lambda columns: _preview(preview, columns), STYLES | _STYLES, stream, is_data=True)
+        print_styled(lambda columns: _preview(preview, columns), DIAGNOSTIC_STYLES | STYLES, stream, is_data=True)
 
 
 def _preview(preview: Preview, columns: int | None) -> Iterator[Piece]:
@@ -84,7 +85,7 @@ def _table(handler: HandlerPreview, table: TablePreview, whole: bool, columns: i
             described = True
         elif isinstance(item, DefinitionRecord):
             yield "\nDefinition record\n", "heading"
-            yield from _shown(item.shown)
+            yield from message_pieces(item.shown)
         elif isinstance(item, Message):
             number += 1
             yield "\n", "value"
@@ -116,10 +117,10 @@ def _message(message: Message, number: int) -> Iterator[Piece]:
     position = "no position" if not message.position else f"position {visible(message.position)}"
     origin = ", from a primary key update" if message.of_key_update else ""
     yield f"Message {number}: {message.kind}, {position}{origin}\n", "heading"
-    yield from _shown(message.shown)
+    yield from message_pieces(message.shown)
 
 
-def _shown(shown: ShownMessage) -> Iterator[Piece]:
+def message_pieces(shown: ShownMessage) -> Iterator[Piece]:
     for line in shown.lines:
         yield "  ", "value"
         yield from _highlighted(line)
