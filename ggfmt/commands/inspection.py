@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -14,6 +15,7 @@ from ggfmt.commands.declaration import After, Argument, Option, PythonOnly, sett
 from ggfmt.dataclasses import KW_ONLY, dataclass
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
 from ggfmt.java.text import visible
+from ggfmt.summary import Summarized, Summary, SummaryTable
 
 if TYPE_CHECKING:
     from ggfmt.model.table import TableDef
@@ -181,6 +183,20 @@ class LintRequest:
     ] = False
 
 
+class Findings(Summarized, list[Diagnostic]):
+    """What a check has found."""
+
+    @property
+    def _summary(self) -> Summary:
+        from ggfmt.commit.names import counted
+
+        found = Counter(one.severity.value for one in self)
+        rows = [(str(one.span.line or ""), one.severity.value, one.code, one.message, one.help or "") for one in self]
+        facts = [counted(count, severity) for severity, count in found.items()] or ["no findings"]
+        table = SummaryTable(("line", "severity", "code", "message", "help"), rows)
+        return Summary("ggfmt.validate_config", facts, [table])
+
+
 def find_mistakes(request: LintRequest) -> list[Diagnostic]:
     import io
 
@@ -200,4 +216,4 @@ def find_mistakes(request: LintRequest) -> list[Diagnostic]:
             raise UsageError.of(*sources.findings)
         for source in sources.found:
             found += check(source.content, source.name, rules, given)
-    return list(dict.fromkeys(found))
+    return Findings(dict.fromkeys(found))

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from ggfmt.columnar.metadata import Clock
 from ggfmt.columnar.replacement import Replacer, UnusableName, check_table_names
+from ggfmt.commit.names import counted
 from ggfmt.config.handler_options import HandlerConfig, RunOptions
 from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
@@ -37,6 +38,7 @@ from ggfmt.reading.splits import ReadJob, Split, SplitReader, view_of
 from ggfmt.reading.standard_input import SpooledInputs, check_standard_input
 from ggfmt.reading.tasks import RecordCounts, log_account, take_counts
 from ggfmt.sinks.messages.pipeline import FormattedBatch, HandlerSettings, Pipeline
+from ggfmt.summary import Summarized, Summary, SummaryTable
 
 MAX_REJECTS = 3  # shown for a table; the others are counted
 HOPELESS = 1000  # rejects of a table, after which the preview stops to wait for its messages
@@ -240,8 +242,8 @@ class PreviewSettings(ScanRequest):
     replacements: Replacements = field(default_factory=Replacements)
 
 
-@dataclass(frozen=True)
-class Preview:
+@dataclass(frozen=True, repr=False)
+class Preview(Summarized):
     """A preview. `strays`: the first unreadable records of no shown table. `whole`: all inputs were read. `counts`:
     what was read and is in no message."""
 
@@ -255,6 +257,20 @@ class Preview:
     def rejected(self) -> bool:
         tables = (table for handler in self.handlers for table in handler.tables)
         return bool(self.strays) or any(isinstance(item, Diagnostic) for table in tables for item in table.items)
+
+    @property
+    def _summary(self) -> Summary:
+        rows: list[tuple[str, ...]] = []
+        for handler in self.handlers:
+            for table in handler.tables:
+                for item in table.items:
+                    if isinstance(item, (Message, Diagnostic)):
+                        what = item.code if isinstance(item, Diagnostic) else item.kind
+                        text = item.message if isinstance(item, Diagnostic) else "\n".join(item.shown.lines)
+                        rows.append((handler.handler, table.table, what, text))
+        tables = {(handler.handler, table.table) for handler in self.handlers for table in handler.tables}
+        facts = [f"{counted(len(rows), 'message')} of {counted(len(tables), 'table')}"]
+        return Summary("ggfmt.preview", facts, [SummaryTable(("handler", "table", "operation", "message"), rows)])
 
 
 def preview(settings: PreviewSettings) -> Preview:

@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 
 from ggfmt.columnar.replacement import UnusableName, merged_tables_error, replace_names
-from ggfmt.commit.names import safe_name
+from ggfmt.commit.names import counted, safe_name
 from ggfmt.config.handlers import Configuration
 from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, UsageError, without_credentials
@@ -32,6 +32,7 @@ from ggfmt.reading.standard_input import SpooledInputs, check_standard_input
 from ggfmt.reading.tasks import RecordCounts, TaskOutcome, log_account, take_counts
 from ggfmt.sinks.messages.pipeline import HandlerSettings
 from ggfmt.sinks.messages.sink import add_counts
+from ggfmt.summary import Summarized, Summary, SummaryTable
 
 DDL = "ddl"
 # The formats whose schemas are made, with default options, where no handler is configured: of each kind the first.
@@ -46,10 +47,15 @@ class SchemaHandler:
     location: str | None = None
 
 
-class Schemas(list[SchemaFile]):
+class Schemas(Summarized, list[SchemaFile]):
     """Schemas, and the number of the records that were left out, by code."""
 
     rejected: Counter[str]
+
+    @property
+    def _summary(self) -> Summary:
+        rows = [(file.name, len(file.content)) for file in self]
+        return Summary("ggfmt.schema", [counted(len(rows), "schema")], [SummaryTable(("file", "bytes"), rows)])
 
 
 def schemas(

@@ -238,3 +238,23 @@ def test_a_result_shows_no_credentials() -> None:
 
 def test_the_package_lists_its_names_alone() -> None:
     assert dir(ggfmt) == sorted(ggfmt.__all__)
+
+
+def test_a_notebook_shows_tables(tmp_path: Path) -> None:
+    source = write_lines(tmp_path / "in.json", [*map(operation, range(9)), operation(9, "GG.<b>")])
+    results: list[Any] = [
+        ggfmt.preview(source, to="json", count=2),
+        ggfmt.schema(source, kind="json"),
+        ggfmt.validate_config(text="gg.handlerlist=h\ngg.handler.h.type=hdfs\ngg.handler.h.format=jsn\n"),
+        ggfmt.validate_config(text="gg.handlerlist=h\ngg.handler.h.type=hdfs\ngg.handler.h.format=json\n"),
+    ]
+    assert list(map(repr, results)) == [
+        "<ggfmt.preview: 3 messages of 2 tables>",
+        "<ggfmt.schema: 2 schemas>",
+        "<ggfmt.validate_config: 1 error>",
+        "<ggfmt.validate_config: no findings>",
+    ]
+    shown = [result._repr_html_() for result in results]
+    assert [html.count("<tr>") for html in shown] == [4, 3, 2, 0]
+    assert "GG.&lt;b&gt;" in shown[0] and "GG.<b>" not in "".join(shown)
+    assert "GG106" in shown[2]
