@@ -18,8 +18,9 @@ def is_plain() -> bool:
 
 
 def is_interactive(stream: TextIO | None) -> bool:
-    """Return whether a person looks at a stream: a terminal that can redraw a line, and not the log of a CI server."""
-    if stream is None or not stream.isatty() or is_plain() or in_ci():
+    """Return whether a person looks at a stream: a terminal that can redraw a line, and neither the log of a CI server
+    nor a cell of a notebook."""
+    if stream is None or not stream.isatty() or is_plain() or in_ci() or "JPY_PARENT_PID" in os.environ:
         return False
     return os.name != "nt" or "WT_SESSION" in os.environ
 

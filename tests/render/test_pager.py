@@ -53,6 +53,7 @@ def in_file(terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         ({"PAGER": "cat"}, None),
         ({"PAGER": " "}, None),
         ({"CI": "true"}, None),
+        ({"JPY_PARENT_PID": "1"}, None),
         ({"CI": "false"}, "less"),
         ({"TERM": "dumb"}, None),
     ],

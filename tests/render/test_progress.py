@@ -420,6 +420,9 @@ def test_a_ci_server_shows_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("CI", value)
         with progress_bar(None) as callback:
             assert (callback is not None) is is_shown
+    monkeypatch.setenv("JPY_PARENT_PID", "1")  # in a cell of a notebook
+    with progress_bar(None) as callback:
+        assert callback is None
 
 
 JSON = ("--set", "gg.handler.j.format=json", "--master", "none")
