@@ -82,15 +82,33 @@ def in_words(formats: Sequence[str], since: str) -> str:
     return f"{listing(formats)}{later}"
 
 
+_SURELY = 0.8  # tables of properties are not complete: only what is nearly a known name is a mistake
+
+
+def meant_property(name: str, known: Iterable[str], given: Iterable[str]) -> str | None:
+    """Return the property that an unknown name surely means: one that is near, and that the file does not have.
+
+    `topicTemplate` is near `topicMappingTemplate`: only words in the middle are missing.
+    """
+    ends, known = _ends(name), list(known)
+    near = did_you_mean(name, known, _SURELY) or next((one for one in known if ends and _ends(one) == ends), None)
+    return near if near is not None and near.lower() not in {other.lower() for other in given} else None
+
+
+def _ends(name: str) -> tuple[str, str] | None:
+    words = [word.lower() for word in re.split("(?=[A-Z])", name) if word]
+    return (words[0], words[-1]) if len(words) > 1 else None
+
+
 def nearest_handler_property(name: str, known: Iterable[str], format: PropertySet) -> str | None:
     """Return what an unknown property of a handler probably means. `known`: the properties of its type."""
     misplaced = format.find(name)
     return f"format.{misplaced.name}" if misplaced else did_you_mean(name, ["format", *known])
 
 
-def nearest_format_property(name: str, handler: PropertySet, format: PropertySet) -> str | None:
-    misplaced = handler.find(name)
-    if misplaced:
+def nearest_format_property(name: str, handler: Iterable[PropertySet], format: PropertySet) -> str | None:
+    misplaced = next(filter(None, (properties.find(name) for properties in handler)), None)
+    if misplaced and not misplaced.is_open:
         return misplaced.name
     near = did_you_mean(name, format.names)
     return f"format.{near}" if near else None

@@ -21,6 +21,7 @@ from ggfmt.options.releases import FIRST_RELEASE, UNKNOWN, release_numbers
 from ggfmt.options.spec import NO_PROPERTIES, Need, Options, OptionSpec, PropertySet
 from ggfmt.options.templates import FileNameTemplate, HexBytes, MessageTemplate, PathTemplate
 from ggfmt.options.value_types import (
+    AwsRegion,
     Bool,
     Charset,
     Choice,
@@ -96,6 +97,10 @@ class HandlerType(Owner):
     formats: Formats = Formats.DEFAULT
     complete: bool = False
 
+    @property
+    def ignores_format(self) -> bool:
+        return self.formats in (Formats.NONE, Formats.OWN) and self.own.find("format") is None
+
 
 @dataclass(frozen=True)
 class EventHandlerType(Owner):
@@ -137,18 +142,8 @@ FILE_TYPES = ("hdfs", FILE_WRITER)
 _VALUES: dict[str, ValueType[Any]] = {
     type(kind).__name__: kind
     for kind in (
-        *(
-            Bool(),
-            Charset(),
-            Duration(),
-            FileNameTemplate(),
-            HexBytes(),
-            Int(),
-            JavaClass(),
-            MessageTemplate(),
-            Number(),
-        ),
-        *(Path(), PathTemplate(), Size(), Template(), Text(), TimesOfDay()),
+        *(AwsRegion(), Bool(), Charset(), Duration(), FileNameTemplate(), HexBytes(), Int(), JavaClass()),
+        *(MessageTemplate(), Number(), Path(), PathTemplate(), Size(), Template(), Text(), TimesOfDay()),
     )
 }
 _VALUES |= {"": Unknown(), "Int 0 to 38": Int(0, 38), "Int from 1": Int(1)}
@@ -211,9 +206,11 @@ def _listed(head: str, declared: PropertySet = NO_PROPERTIES, since: str = FIRST
             facts["default"] = known.kind.parse(facts["default"]) if facts["default"] else None
         if "aliases" in facts:
             facts["aliases"] = tuple(facts["aliases"].split())
-        need = next((_NEEDS[word] for word in _NEEDS if facts.pop(word, False)), Need.NONE)
-        doubtful = source.startswith("M")
-        yield replace(known, doc=effect or known.doc, need=need, source=source, doubtful=doubtful, **facts)
+        for word in facts.keys() & _NEEDS:
+            others = facts.pop(word)
+            facts |= {"need": _NEEDS[word], "substitutes": () if others is True else tuple(others.split())}
+        facts |= {"doubtful": source.startswith("M"), "source": source, "doc": effect or known.doc}
+        yield replace(known, **{"need": Need.NONE, **facts})
 
 
 def _since(known: OptionSpec, owner: str, source: str) -> str:
@@ -249,7 +246,7 @@ def _owners(kind: OwnerKind, word: str, make: type[_O], common: PropertySet = NO
 def _declared(name: str) -> PropertySet:
     """Return what ggfmt declares of the properties of a type of handlers."""
     own = [spec for format in formats_of_handlers(name) for spec in FORMATS[format].options.specs()]
-    return PropertySet((*own, *HandlerOptions.specs(), *(KafkaOptions.specs() if name in KAFKA_TYPES else ())))
+    return PropertySet((*own, FORMAT, *HandlerOptions.specs(), *(KafkaOptions.specs() if name in KAFKA_TYPES else ())))
 
 
 _READ: dict[str, Any] = {
@@ -267,7 +264,7 @@ FORMAT = OptionSpec(
 def _of_all(kind: OwnerKind, head: str) -> Owner:
     """Return the owner of what all types of a kind have."""
     since = _facts(_SECTIONS[head][0][0]).get("since", FIRST_RELEASE)
-    return Owner(kind, head, PropertySet(_listed(head, HandlerOptions.specs(), since)))
+    return Owner(kind, head, PropertySet(_listed(head, PropertySet((FORMAT, *HandlerOptions.specs())), since)))
 
 
 HANDLERS = _of_all(OwnerKind.HANDLER, "handler")

@@ -119,7 +119,9 @@ class DateFormat:
 
 
 def meant_mask(mask: str) -> str:
-    """Return a mask with the letters that were certainly meant: `MM` for months, `mm` for minutes, no year of weeks."""
+    """Return a mask with the letters that were certainly meant: `MM` for months, `mm` for minutes, no year of weeks,
+    and hours up to 24 if `a` does not say which half of the day.
+    """
     tokens = list(_TOKEN.finditer(mask))
     words = [token[0] for token in tokens]
     places = [place for place, token in enumerate(tokens) if token[2]]
@@ -136,6 +138,9 @@ def meant_mask(mask: str) -> str:
     for letter, place in zip(letters, places, strict=True):
         if (letter == "Y" and "w" not in letters) or (letter == "D" and len(words[place]) < 3 and has_months):
             words[place] = words[place].lower()
+    twelve = [place for letter, place in zip(letters, places, strict=True) if letter == "h" and "a" not in letters]
+    for place in twelve:
+        words[place] = words[place].upper()
     return "".join(words)
 
 

@@ -51,9 +51,12 @@ class OptionSpec:
     example  a value to show, as in a properties file; None: the value type chooses one
     disputed  the releases whose manuals contradict themselves about what its values mean
     need     whether a handler file has to have it
+    substitutes  other properties, one of which a handler file may have instead
     source   where it is known from; empty for what ggfmt itself declares
     doubtful  known from memory alone: nothing may depend on it
     changes  it changes messages, and ggfmt does not apply it
+    custom   it names Java code of the user, which may change messages
+    online   it has an effect on a process that goes on, and none on a batch
     """
 
     name: str
@@ -71,6 +74,9 @@ class OptionSpec:
     doubtful: bool = False
     changes: bool = False
     replaced_by: str = ""
+    substitutes: tuple[str, ...] = ()
+    custom: bool = False
+    online: bool = False
 
     @property
     def is_open(self) -> bool:

@@ -336,6 +336,19 @@ class JavaClass(ValueType[str]):
         return value
 
 
+class AwsRegion(ValueType[str]):
+    """The name of a region of AWS; a store that is like S3 may have names of its own, so that any text is accepted."""
+
+    legal = "the name of a region, such as `eu-central-1`"
+    form = lazy_regex(r"[a-z]+(?:-[a-z]+)+-[0-9]+")
+
+    def parse(self, text: str) -> str:
+        return text
+
+    def render(self, value: str) -> str:
+        return value
+
+
 class Path(ValueType[str]):
     """A directory of a file system that ggfmt can access."""
 

@@ -375,8 +375,10 @@ def _property(word: symbols.PropertySymbol, given: str) -> Explanation:
         width = max(map(len, named)) + 2
         facts.insert(0, ("values", tuple(f"{f'`{name}`':{width}}  {text}" for name, text in named.items())))
     if not applied:
-        is_refused = any(variant.spec.changes for variant in word.variants)
-        facts.append(("in ggfmt", ("refused, because it changes messages" if is_refused else "no effect",)))
+        facts.append(("in ggfmt", (_effect([variant.spec for variant in word.variants]),)))
+    if word.variants[0].spec.attr == "format":
+        types = [type.name for type in HANDLER_TYPES.values() if type.ignores_format]
+        facts.append(("no effect", (f"on handlers of the types {list_names(types)}",)))
     if word.keyword is not None:
         facts += [(f"keyword in {where}", (doc,)) for where, doc in word.keyword.meanings]
     if word.others:
@@ -398,6 +400,14 @@ def _property(word: symbols.PropertySymbol, given: str) -> Explanation:
             "after": list(made.after),
         }
     return Explanation(word.key, tuple(paragraphs), tuple(facts), tuple(samples), data)
+
+
+def _effect(specs: Sequence[OptionSpec]) -> str:
+    if any(spec.changes for spec in specs):
+        return "refused, because it changes messages"
+    if any(spec.custom for spec in specs):
+        return "no effect, although its Java code may change messages"
+    return "no effect on the files of a batch" if any(spec.online for spec in specs) else "no effect"
 
 
 def named_values(word: symbols.PropertySymbol) -> Iterator[tuple[str, str]]:
@@ -487,7 +497,14 @@ def _spec_facts(spec: OptionSpec) -> Iterator[_Fact]:
     if spec.default or (spec.need is not Need.REQUIRED and (spec.attr or spec.default is not None)):
         yield "default", (default_words(spec),)
     if spec.need is not Need.NONE:
-        yield "need", (spec.need.value,)
+        yield (
+            "need",
+            (
+                " or ".join((f"{spec.need.value},", list_names(spec.substitutes)))
+                if spec.substitutes
+                else spec.need.value,
+            ),
+        )
     if spec.since:
         yield "releases", (releases(spec),)
     if spec.aliases:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from ggfmt.config.handler_options import (
     partitioner_property,
     read_partitioner,
 )
-from ggfmt.config.lint.chains import UNSUPPORTED, EventHandlers, check_value, illegal_value, report_duplicate
+from ggfmt.config.lint.chains import UNSUPPORTED, EventHandlers, check_use, check_value, illegal_value, report_duplicate
 from ggfmt.config.lint.names import check_names
 from ggfmt.config.properties import Entry, removal, renamed_key
 from ggfmt.config.property_table import (
@@ -129,9 +129,7 @@ class HandlerBuilder:
             help = f"`ggfmt run` leaves `{self.name}` out"
         elif self.type is not None and self.type.formats is Formats.NONE:
             message = f"handlers of the type `{shown}` have no formatter"
-            help = f"`ggfmt run` leaves `{self.name}` out" + (
-                "; its `format` has no effect" if self.format_given else ""
-            )
+            help = f"`ggfmt run` leaves `{self.name}` out"
         else:
             message = f"the output of a handler of the type `{shown}` without a `format` is unknown"
             help = f"`ggfmt run` leaves `{self.name}` out; if it has a format, add `gg.handler.{self.name}.format`"
@@ -160,18 +158,31 @@ class HandlerBuilder:
 
     def _choose_format(self, keyed: _Keyed) -> Format | None:
         spec, own = self.type.own.find("format") if self.type is not None else None, self.format_of_type
-        if spec is not None and spec.kind is not None:
-            for _, entry in keyed:
-                self.findings += check_value(entry, spec.kind)
+        if own is None and not self.is_left_out:
+            return self._format(keyed)
         if own is None:
-            return None if self.is_left_out else self._format(keyed)
+            for _, entry in keyed if self.type is not None else ():
+                self.findings += check_value(entry, spec.kind) if spec is not None else self._without_formatter(entry)
+            return None
         for _, entry in keyed:
             if before_comment(entry).lower() == own.name:
                 self._give("format", entry)
                 continue
-            message = f"`{entry.key}` has no effect: a handler of the type `{own.handler_type}` has no formatter"
-            self._report("GG110", message, entry.key_span, f"remove it; the handler writes `{own.name}`")
+            self.findings += self._without_formatter(entry, f"remove it; the handler writes `{own.name}`")
         return own
+
+    def _without_formatter(self, entry: Entry, help: str = "remove it", meant: str = "") -> Iterator[Diagnostic]:
+        """Yield GG110 for a format, or a property of one. `meant`: the property of the handler of the same name."""
+        if self.type is None or not self.type.ignores_format:
+            return
+        rewrite = removal(entry)
+        if meant:
+            key = f"gg.handler.{self.name}.{meant}"
+            is_given = any(other.rest.lower() == meant.lower() for other in self.keys)
+            help = f"remove it: `{key}` is given too" if is_given else f"write `{key}`"
+            rewrite = rewrite if is_given else renamed_key(entry, key)
+        message = f"`{entry.key}` has no effect: a handler of the type `{self.type_text}` has no formatter"
+        yield Diagnostic("GG110", message, entry.key_span, help, rewrite=rewrite)
 
     def _format(self, keyed: _Keyed) -> Format | None:
         for key, entry in keyed:
@@ -224,6 +235,10 @@ class HandlerBuilder:
             self._take_handler_property(key.rest, entry)
         elif self.format is not None:
             self._take_format_property(key.format_property, key.misspells_format, entry, self.format)
+        elif self.type is not None and (applied := self.type.find(key.format_property)):
+            self.findings += self._without_formatter(entry, meant=applied.name)
+        else:
+            self.findings += self._without_formatter(entry)
 
     def _events(self, event_handlers: EventHandlers) -> tuple[EventHandlerConfig, ...]:
         start = self.given.get("eventHandler")
@@ -273,6 +288,7 @@ class HandlerBuilder:
             report_duplicate(self.findings, self.others[property], entry)
         self.others[property] = entry
         self.findings += check_value(entry, known.kind)
+        self.findings += check_use(entry, known)
         if self.type is not None:
             self.findings += check_names(entry, f"{self.type.name} {known.name}")
 
@@ -292,7 +308,10 @@ class HandlerBuilder:
                 self._report("GG125", f"`{entry.key}` is {self._not_of_type()}", entry.key_span, help)
             return
         if self.type_text and not (self.type and self.type.complete):
-            self._report_unknown("GG125", f"`{entry.key}` is {self._not_of_type()}", entry, near)
+            given = [key.rest for key in self.keys]
+            meant = property_names.meant_property(name, known, given) if self.type is not None else None
+            code, near = ("GG101", meant) if meant is not None else ("GG125", near)
+            self._report_unknown(code, f"`{entry.key}` is {self._not_of_type()}", entry, near)
         else:
             self._report_unknown("GG101", f"`{entry.key}` is not a property of a handler", entry, near)
         if near == "format" and "format" not in self.given and not self.is_left_out:
@@ -304,12 +323,7 @@ class HandlerBuilder:
     def _take_format_property(self, name: str, misspelt: bool, entry: Entry, format: Format) -> None:
         found = _properties(format).find(name)
         if found is not None and self.format_of_type is not None:
-            message = f"`{entry.key}` has no effect: a handler of the type `{self.type_text}` has no formatter"
-            meant = f"gg.handler.{self.name}.{found.name}"
-            is_given = any(key.rest.lower() == found.name.lower() for key in self.keys)
-            help = f"remove it: `{meant}` is given too" if is_given else f"write `{meant}`"
-            rewrite = removal(entry) if is_given else renamed_key(entry, meant)
-            self.findings.append(Diagnostic("GG110", message, entry.key_span, help, rewrite=rewrite))
+            self.findings += self._without_formatter(entry, meant=found.name)
             return
         if found is not None and found.changes:
             self._leave(found, entry)
@@ -328,7 +342,8 @@ class HandlerBuilder:
         if name.lower() in self.formats:
             self._report("GG101", message, entry.key_span, f"write `gg.handler.{self.name}.format={name.lower()}`")
             return
-        near = property_names.nearest_format_property(name, HandlerOptions.specs(), format.options.specs())
+        of_handler = (HandlerOptions.specs(), *([self.type.properties] if self.type is not None else []))
+        near = property_names.nearest_format_property(name, of_handler, format.options.specs())
         self._report_unknown("GG101", message, entry, near)
 
     def _leave(self, known: OptionSpec, entry: Entry) -> None:

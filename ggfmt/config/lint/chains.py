@@ -8,24 +8,26 @@ from typing import Any
 
 from ggfmt.config.comments import before_comment
 from ggfmt.config.handler_options import BUCKETS, EventHandlerConfig, Work
-from ggfmt.config.lint.names import check_marks, check_names, part_span
+from ggfmt.config.lint.names import LEFT_IN, check_marks, check_names, part_span
 from ggfmt.config.properties import Entry, removal
 from ggfmt.config.property_names import is_placeholder, suggest_name
-from ggfmt.config.property_table import EVENT_HANDLER_TYPES, EventHandlerType
+from ggfmt.config.property_table import EVENT_HANDLER_TYPES, EventHandlerType, Owner
 from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, listing
-from ggfmt.java.text import InvalidValueError, UnsupportedValueError, trim, visible
+from ggfmt.java.text import InvalidValueError, UnsupportedValueError, is_java_class, trim, visible
 from ggfmt.lazy import lazy_regex
 from ggfmt.options.spec import Need, OptionSpec
 from ggfmt.options.templates import NameTemplate
-from ggfmt.options.value_types import ValueType
+from ggfmt.options.value_types import AwsRegion, Duration, ValueType
 
 EVENT_HANDLER_KEY = lazy_regex(r"(?-i:gg)\.eventhandler\.([^.]+)\.(.+)", re.IGNORECASE | re.DOTALL)
 UNSUPPORTED = "GG149"  # the code of a value that GoldenGate accepts and ggfmt cannot apply
+WITHOUT_EFFECT = "GG156"  # the code of a property that has no effect in ggfmt
 
 _CHAINED = "eventhandler"
 _LIST = "gg.eventhandlerlist"
+_MILLISECONDS = 1000  # a time below it is a mistake, unless it has a unit
 
 
 def check_value(entry: Entry, kind: ValueType[Any]) -> Iterator[Diagnostic]:
@@ -34,11 +36,39 @@ def check_value(entry: Entry, kind: ValueType[Any]) -> Iterator[Diagnostic]:
     if not text:
         return
     try:
-        kind.parse(text)
+        value = kind.parse(text)
     except InvalidValueError as error:
         yield illegal_value(entry, error)
-    else:
-        yield from check_marks(entry, kind)
+        return
+    yield from check_marks(entry, kind)
+    if isinstance(kind, Duration) and text.isdigit() and 0 < value < _MILLISECONDS:
+        message = f"`{entry.key}` is {text} milliseconds, because it has no unit"
+        yield Diagnostic("GG142", message, entry.value_span, f"write `{text}s` for seconds, or `{text}m` for minutes")
+
+
+def check_use(entry: Entry, known: OptionSpec) -> Iterator[Diagnostic]:
+    """Yield GG156 for Java code of the user, as a warning, and for a property that has no effect on a batch."""
+    text = before_comment(entry)
+    if known.custom and is_java_class(text) and "." in text and not text.startswith("oracle.goldengate."):
+        message = f"`{entry.key}` names Java code that may change messages, and ggfmt does not run it"
+        help = "compare a message of GoldenGate with the message of ggfmt"
+        yield Diagnostic(WITHOUT_EFFECT, message, entry.value_span, help, level=Severity.WARNING)
+    elif known.online and text.lower() not in ("", "0", "false"):
+        message = f"`{entry.key}` has no effect on a batch, which ends by itself"
+        yield Diagnostic(
+            WITHOUT_EFFECT, message, entry.key_span, "leave it for GoldenGate; `maxFileSize` has an effect"
+        )
+
+
+def check_region(given: Mapping[str, Entry], type: Owner) -> Iterator[Diagnostic]:
+    """Yield GG142 for a region that AWS does not have. A store at another address names its regions as it likes."""
+    entry, known = given.get("region"), type.find("region")
+    if entry is None or known is None or "url" in given or "host" in given or not isinstance(known.kind, AwsRegion):
+        return
+    text = before_comment(entry)
+    if text and not entry.secret and not known.kind.form.fullmatch(text) and not LEFT_IN.search(text):
+        message = f"`{visible(text)}` does not have the form of a region of AWS"
+        yield Diagnostic("GG142", message, entry.value_span, f"write {known.kind.legal}")
 
 
 def illegal_value(entry: Entry, error: InvalidValueError) -> Diagnostic:
@@ -134,6 +164,7 @@ class EventHandlerBlock:
                 owner = f"event handlers of the type `{self.type.name}`"
                 prefix = f"gg.eventhandler.{self.name}."
                 self.findings.append(missing_properties(prefix, missing, owner, chosen or self.entries[0]))
+            self.findings += check_region(self.given, self.type)
             if any(map(self.type.find, BUCKETS)):
                 self._check_path(self.type.name)
 
@@ -153,6 +184,7 @@ class EventHandlerBlock:
         property = rest.lower() if known.is_open else known.name
         self._give(property, entry)
         self.findings += check_value(entry, known.kind)
+        self.findings += check_use(entry, known)
         if self.type is not None:
             self.findings += check_names(entry, f"{self.type.name} {known.name}")
 

@@ -16,9 +16,9 @@ from typing import Any
 from ggfmt.config.comments import before_comment, check_quotes, has_comment, lost_blanks, misread_wrapper, odd_delimiter
 from ggfmt.config.handler_options import DELETE, MOVE, RENAME, HandlerOptions, absolute_paths, shared_names
 from ggfmt.config.lint.assembly import HandlerBuilder
-from ggfmt.config.lint.chains import illegal_value, missing_properties
+from ggfmt.config.lint.chains import check_region, illegal_value, missing_properties
 from ggfmt.config.lint.names import check_marks, part_span
-from ggfmt.config.properties import Entry
+from ggfmt.config.properties import Entry, revalued
 from ggfmt.config.property_table import FILE_TYPES, FILE_WRITER, HANDLER_TYPES, PROCESS, types_having
 from ggfmt.config.refusals import SCHEME
 from ggfmt.dataclasses import dataclass
@@ -89,7 +89,11 @@ def check_required(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
     if assembly.type is None or assembly.type_entry is None:
         return
     own = assembly.type.own
-    lacking = [known for known in own if known.need is not Need.NONE and not _has(assembly, known.name)]
+    lacking = [
+        known
+        for known in own
+        if known.need is not Need.NONE and not any(_has(assembly, name) for name in (known.name, *known.substitutes))
+    ]
     yield from _kerberos(assembly)
     if assembly.type.name == "kafka" and _has(assembly, _OLD_TOPIC):
         lacking = [known for known in lacking if known.name not in _TOPICS]
@@ -217,21 +221,38 @@ def _word(entry: Entry) -> Iterator[Diagnostic]:
         yield replace(illegal_value(entry, error), level=Severity.WARNING)
 
 
-_JAR = lazy_regex(r"\*\.jar(?=[:;,]|$)")
+# What Java does not resolve in a class path, with the reason and what to write.
+_CLASS_PATH = (
+    (lazy_regex(r"\*\.jar(?=[:;,]|$)"), "names no file: Java takes `*` alone for all jars of a directory", "write `*`"),
+    (
+        lazy_regex(r"[\w.-]+\*(?=[:;,]|$)"),
+        "names no file: Java takes `*` for all jars of a directory only after a `/`",
+        "write the directory alone for its files, or end it with `/*` for its jars",
+    ),
+    (lazy_regex(r" +(?=[:;])|(?<=[:;]) +"), "is a part of the path beside it", "remove it"),
+    (lazy_regex(r",(?=[./~\w])"), "divides no paths", "write `:`, or `;` in Windows"),
+)
+_SMALL_HEAP = lazy_regex(r"-X(?:mx|ms|mn|ss)([0-9]{1,6})(?=\s|$)")
 
 
 def check_process(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
     """Yield GG103 as a warning for illegal words, and GG142 for entries of a class path that Java does not resolve."""
     for entry in entries:
         yield from _word(entry)
-        is_path = entry.key.lower() == "gg.classpath"
-        yield from check_quotes(entry) if is_path else ()
-        match = _JAR.search(trim(entry.value)) if is_path else None
+        heap = _SMALL_HEAP.search(entry.value) if entry.key.lower().endswith(".bootoptions") else None
+        if heap is not None:
+            message = f"`{heap[0]}` is {int(heap[1])} bytes, with which Java does not start"
+            yield Diagnostic("GG142", message, part_span(entry, heap[0]), f"write `{heap[0]}m` for megabytes")
+        if entry.key.lower() != "gg.classpath":
+            continue
+        yield from check_quotes(entry)
+        found = ((form.search(trim(entry.value)), why, help) for form, why, help in _CLASS_PATH)
+        match, why, help = next((item for item in found if item[0] is not None), (None, "", ""))
         if match is not None:
-            message = (
-                f"`{entry.key}` has `*.jar`, which names no file: Java takes `*` alone for all jars of a directory"
-            )
-            yield Diagnostic("GG142", message, part_span(entry, match[0]), "write `*`")
+            shown = "a blank" if match[0].isspace() else f"`{match[0]}`"
+            message = f"`{entry.key}` has {shown}, which {why}"
+            level = Severity.NOTE if match[0] == "," else None  # public files have it
+            yield Diagnostic("GG142", message, part_span(entry, match[0]), help, level=level)
 
 
 _MASK = lazy_regex(r"\$\{\s*currentTimestamp\s*\[([^]\[]*)\]", re.IGNORECASE)
@@ -248,7 +269,9 @@ def check_masks(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
             if meant != mask:
                 message = f"the date mask `{visible(mask)}` has letters that mean something else in Java"
                 help = f"write `{visible(meant)}`: `YYYY` is the year of a week, `DD` the day of a year, `MM` months,"
-                yield Diagnostic("GG142", message, part_span(entry, mask), f"{help} `mm` minutes")
+                yield Diagnostic(
+                    "GG142", message, part_span(entry, mask), f"{help} `mm` minutes, `hh` an hour with `a`"
+                )
 
 
 CONTROL_FILE = "createControlFile"
@@ -270,6 +293,9 @@ def check_handler(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
     yield from check_message_templates(assembly)
     yield from check_required(assembly)
     yield from check_op_keys(assembly)
+    yield from _sizes(values)
+    if assembly.type is not None:
+        yield from check_region(assembly.others, assembly.type)
     if assembly.format is None or assembly.options is None:
         return
     of_format = list(_values(assembly, assembly.options, "format."))
@@ -314,6 +340,16 @@ def _texts(values: list[_Value], escapes: bool) -> Iterator[Diagnostic]:
         for problem in (lost_blanks(item.entry, kind, item.spec.default), odd):
             if problem is not None:
                 yield problem
+
+
+def _sizes(values: Iterable[_Value]) -> Iterator[Diagnostic]:
+    for item in values:
+        text = trim(item.entry.value) if item.entry is not None else ""
+        if item.entry is not None and isinstance(item.spec.kind, value_types.Size) and text[-1:] in ("b", "B"):
+            message = f"`{item.entry.key}` is `{visible(text)}`, and GoldenGate has sizes with `k`, `m` or `g` alone"
+            right = text[:-1].rstrip()
+            rewrite = revalued(item.entry, right)
+            yield Diagnostic("GG142", message, part_span(item.entry, text), f"write `{right}`", rewrite=rewrite)
 
 
 def _container_files(assembly: HandlerBuilder, format: Format) -> Iterator[Diagnostic]:

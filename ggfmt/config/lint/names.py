@@ -10,7 +10,7 @@ from ggfmt.config.comments import before_comment, check_quotes
 from ggfmt.config.properties import Entry
 from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.java.text import InvalidValueError, visible
+from ggfmt.java.text import InvalidValueError, trim, visible
 from ggfmt.lazy import lazy_regex
 from ggfmt.options.templates import (
     KEYWORDS,
@@ -25,7 +25,7 @@ from ggfmt.options.templates import (
     meant_keyword,
     parse_pieces,
 )
-from ggfmt.options.value_types import ValueType, unwrap_cdata
+from ggfmt.options.value_types import Path, ValueType, unwrap_cdata
 
 # Placeholders of a manual or a template that are still in the file.
 LEFT_IN = lazy_regex(r"<[a-z][\w .-]*>|(?<![a-z0-9])your[-_ ][\w-]+", re.IGNORECASE)
@@ -48,8 +48,11 @@ _VARIABLE = lazy_regex(r"\A~(?=/|\Z)|\$[A-Z][A-Z_]+\b|%[A-Z][A-Z_]+%")
 
 
 def check_marks(entry: Entry, kind: ValueType[Any]) -> Iterator[Diagnostic]:
-    """Yield GG142 for a template in quotes, and for keywords in other marks than `${}`."""
-    if entry.secret or not isinstance(kind, (MessageTemplate, PathTemplate)):
+    """Yield GG142 for a template in quotes, keywords in other marks than `${}`, and blanks at the end of a name."""
+    if entry.secret or not isinstance(kind, (MessageTemplate, Path, PathTemplate)):
+        return
+    yield from _trailing_blanks(entry)
+    if isinstance(kind, Path):
         return
     yield from check_quotes(entry)
     for bare in _BARE.finditer(entry.value):
@@ -72,6 +75,18 @@ def check_marks(entry: Entry, kind: ValueType[Any]) -> Iterator[Diagnostic]:
             span = replace(span, column=start + found.start() + 1, length=len(found[0]))
         message = f"`{visible(found[0])}` is a text in `{entry.key}`, not a keyword"
         yield Diagnostic("GG142", message, span, f"write `{right}`", right if is_certain and start >= 0 else None)
+
+
+def _trailing_blanks(entry: Entry) -> Iterator[Diagnostic]:
+    kept = entry.value.rstrip(" \t\f")
+    if not kept or kept == entry.value or unwrap_cdata(trim(kept)) != trim(kept):
+        return
+    message = f"`{entry.key}` ends with a blank, which some releases of GoldenGate keep in the name"
+    span, fix = entry.value_span, None
+    if not entry.continued and not entry.raw.rstrip(" \t\f").endswith("\\"):
+        text = entry.source[entry.value_column - 1 :]
+        span, fix = replace(span, length=len(text)), text.rstrip(" \t\f")
+    yield Diagnostic("GG142", message, span, "remove it", fix)
 
 
 @dataclass(frozen=True)

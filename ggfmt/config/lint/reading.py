@@ -18,7 +18,14 @@ from ggfmt.config.comments import Ignores, before_comment, check_comments, is_pr
 from ggfmt.config.handler_options import DEFAULT_FORMAT, REFUSE, HandlerConfig, RunOptions
 from ggfmt.config.lint import releases
 from ggfmt.config.lint.assembly import HandlerBuilder, report_missing_format
-from ggfmt.config.lint.chains import EVENT_HANDLER_KEY, UNSUPPORTED, EventHandlers, illegal_value, report_duplicate
+from ggfmt.config.lint.chains import (
+    EVENT_HANDLER_KEY,
+    UNSUPPORTED,
+    WITHOUT_EFFECT,
+    EventHandlers,
+    illegal_value,
+    report_duplicate,
+)
 from ggfmt.config.lint.checks import UNCOVERED, check_handler, check_masks, check_process, check_releases, check_type
 from ggfmt.config.lint.java_text import check_backslashes, check_characters, check_mark
 from ggfmt.config.lint.names import LEFT_IN
@@ -140,7 +147,8 @@ _FILLED_IN = "GG131"  # the code of lines that another program fills in
 # Jinja and Terraform. Any text may be between the marks of a value, but not of a statement. The limits are for lines
 # that start many and end none.
 _STATEMENT = lazy_regex(r"\{%-?\s{0,9}\w[^\n]{0,200}?%\}|%\{~?\s{0,9}(?:if|else|endif|for|endfor)\b[^}\n]{0,200}\}")
-_VALUE = lazy_regex(r"\{\{[^{}\n]+\}\}")
+_VALUE = lazy_regex(r"\{\{[^{}\n]+\}\}|(?<![\w@])@[A-Za-z_][\w.-]*@(?![\w@])")
+_ESCAPED = lazy_regex(r"\$\$\{[^{}\s]+\}")  # Terraform makes one `$` of it
 _LINE = lazy_regex(r"\$\{[^{}\s]+\}")  # at its start: filled in, or the rest of a value that lacks a `\` at its end
 _OF_JVM = ("-D", "-X")  # at the start of an option of the JVM
 
@@ -268,6 +276,8 @@ def _place(entry: Entry) -> tuple[str, bool] | None:
     if statement is None and is_sentence(entry):
         return None
     place = statement or _VALUE.search(line) or _VARIABLE.search(entry.key)
+    if place is None and "replacestring" not in entry.key.lower():
+        place = _ESCAPED.search(entry.value)
     if place is None and not _OWN_TEMPLATE.search(entry.key) and PROCESS.find(entry.key) is None:
         place = _VARIABLE.search(entry.value)
     if place is None:
@@ -734,5 +744,6 @@ def check_file(content: bytes, file: str, rules: Rules = ALL_RULES, settings: Se
     found = tuple(
         rules.judged(placed(finding, file))
         for finding in reading.reported(errors_too=True, template=template, is_enabled=rules.is_enabled)
+        if rules.for_run or finding.code != WITHOUT_EFFECT
     )
     return CheckedFile(found, None if template is not None and template.whole else reading.release)

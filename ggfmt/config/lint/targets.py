@@ -12,10 +12,10 @@ from dataclasses import replace
 
 from ggfmt.config.comments import before_comment
 from ggfmt.config.handler_options import RunOptions
-from ggfmt.config.lint.chains import check_value
+from ggfmt.config.lint.chains import check_use, check_value, missing_properties
 from ggfmt.config.lint.names import check_names
 from ggfmt.config.properties import Entry
-from ggfmt.config.property_names import suggest_name
+from ggfmt.config.property_names import meant_property, suggest_name
 from ggfmt.config.property_table import (
     EVENT_HANDLER_TYPES,
     FILE_WRITER,
@@ -30,6 +30,7 @@ from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, did_you_mean, list_names
 from ggfmt.java.text import trim, visible
 from ggfmt.lazy import lazy_regex
+from ggfmt.options.spec import Need
 
 TARGET = "GG146"  # the code of a target without the format and the metadata of its files
 
@@ -91,6 +92,7 @@ class TargetHandlers:
         if self.entries:
             return
         yield from _misspelt(self.given)
+        yield from self._lacking(self.entry)
         message = f"GoldenGate makes the handlers of `{text}` itself, which ggfmt does not know"
         if target is not None:
             about = f"{target.doc[:1].lower()}{target.doc[1:].removesuffix('.')}"
@@ -100,10 +102,29 @@ class TargetHandlers:
         help = f"set {' and '.join(f'`{name}`' for name in lacking)} so that ggfmt writes the files of its staging area"
         yield Diagnostic(TARGET, message, self.entry.value_span, help)
 
+    def _lacking(self, entry: Entry) -> Iterator[Diagnostic]:
+        """Yield GG109 as a note for usual properties of the target and its stage that the file does not have."""
+        names = [trim(entry.value).lower()]
+        if self.stage is not None and self.target is not None:
+            names += {trim(self.stage.value).lower()} & {*self.target.stages}
+        keys = {given.key.lower() for given in self.given if trim(given.value)}
+        for name in names:
+            prefix, type = f"gg.eventhandler.{name}.", EVENT_HANDLER_TYPES.get(name)
+            lacking = [
+                spec
+                for spec in (type.own if type is not None else ())
+                if spec.need is not Need.NONE
+                and not any(f"{prefix}{known}".lower() in keys for known in (spec.name, *spec.substitutes))
+            ]
+            if lacking:
+                owner = f"files with the {'target' if name == names[0] else 'stage'} `{name}`"
+                finding = missing_properties(prefix, lacking, owner, entry, Need.USUAL)
+                yield replace(finding, level=Severity.NOTE)
+
 
 _BELOW = lazy_regex(r"gg\.(handler|eventhandler)\.([^.]+)\.(.+)", re.IGNORECASE | re.DOTALL)
 _CHAINED = "eventhandler"
-_NEAR = 0.8  # tables of properties and names are not complete: only what is nearly a known name is a mistake
+_NEAR = 0.8  # names are free: only what is nearly a known one is a mistake
 
 
 def _misspelt(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
@@ -126,13 +147,18 @@ def _misspelt(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
             near = did_you_mean(name, sorted(names), _NEAR)
             meant = f"gg.{section}.{near}.{rest}"
         elif type is not None and known is None and not rest.lower().startswith("format"):
-            near = did_you_mean(rest, type.properties.names, _NEAR)
+            given = [other[3] for _, other in below if other[2].lower() == name.lower()]
+            near = meant_property(rest, type.properties.names, given)
             meant = f"gg.{section}.{name}.{near}"
+            if near is None:
+                message = f"`{entry.key}` is not known as a property of the handlers that GoldenGate makes"
+                yield Diagnostic("GG125", message, entry.key_span)
         if near is not None:
             message = f"`{entry.key}` is not a property of the handlers that GoldenGate makes"
             yield Diagnostic("GG101", message, entry.key_span, f"did you mean `{meant}`?")
         elif type is not None and known is not None:
             yield from check_value(entry, known.kind)
+            yield from check_use(entry, known)
             yield from check_names(entry, f"{type.name} {known.name}")
 
 

@@ -163,8 +163,8 @@ OCI = ("configFilePath", "profile", "namespace", "region", "compartmentID")
 @pytest.mark.parametrize(
     ("type", "more", "wrong", "right"),
     [
-        ("s3", {"region": "r"}, "my_bucket", "my-bucket.${toLowerCase[${schemaName}]}"),
-        ("s3", {"region": "r"}, "ogg/orders", "ogg"),
+        ("s3", {"region": "us-east-1"}, "my_bucket", "my-bucket.${toLowerCase[${schemaName}]}"),
+        ("s3", {"region": "us-east-1"}, "ogg/orders", "ogg"),
         ("gcs", {}, "My-bucket", "my_bucket"),
         ("abs", {}, "my.container", "my-container"),
         ("oci", dict.fromkeys(OCI, "x"), "a b", "A_b"),

@@ -45,7 +45,7 @@ def test_every_finding_has_a_place_and_can_be_ignored(path: Path) -> None:
     ("lines", "place"),
     [
         ("type=parquet\npathMappingTemplate=./p\nfileNameMappingTemplate=${groupName}.parquet", (11, 43)),
-        ("type=s3\nregion=r\npathMappingTemplate=p\nbucketMappingTemplate=b-${groupName}", (12, 41)),
+        ("type=s3\nregion=us-east-1\npathMappingTemplate=p\nbucketMappingTemplate=b-${groupName}", (12, 41)),
         (
             "type=oci-c\nserverUrl=u\ntenantID=t\nserviceName=s\nusername=x\npassword=y\npathMappingTemplate=p\n"
             "containerMappingTemplate=c-${groupName}",
