@@ -277,6 +277,9 @@ KEYS = Owner(OwnerKind.PROCESS, "keys", PropertySet(_listed("keys")))  # those t
 PROCESS = Owner(OwnerKind.PROCESS, "process", PropertySet(_listed("process")))  # those for work that ggfmt does not do
 OWN = Owner(OwnerKind.OWN, "ggfmt", RunOptions.specs())
 
+NAME_KEYWORDS = PropertySet(_listed("keywords of names"))
+METADATA_KEYWORDS = PropertySet(_listed("keywords of metadata"))
+
 
 _LACKING = "A format of GoldenGate that ggfmt does not have."
 _OF_FORMATS: dict[str, list[str]] = {}  # the sections with properties that ggfmt lacks

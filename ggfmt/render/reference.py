@@ -15,6 +15,8 @@ from ggfmt.config.property_table import (
     HANDLER_TYPES,
     HANDLERS,
     KEYS,
+    METADATA_KEYWORDS,
+    NAME_KEYWORDS,
     PROCESS,
     TARGETS,
     EventHandlerType,
@@ -280,6 +282,9 @@ def _keyword(word: symbols.KeywordSymbol) -> Explanation:
         if word.name in _keywords_of(kind()):
             having = (spec.name for owner in symbols.OWNERS for spec in owner.own if isinstance(spec.kind, kind))
             facts.append((f"templates {label}", (list_names(dict.fromkeys(having)),)))
+    tables = (("metadata", METADATA_KEYWORDS), ("names", NAME_KEYWORDS))
+    for label, known in ((label, found) for label, table in tables if (found := table.find(word.name)) is not None):
+        facts.append((f"releases of {label}", (releases(known),)))
     data = {"kind": "keyword", "keyword": word.name, "meanings": dict(word.meanings)}
     return Explanation(title, ("A keyword of templates.",), tuple(facts), data=data)
 

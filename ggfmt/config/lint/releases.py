@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ggfmt.config.handler_options import templates
 from ggfmt.config.lint.assembly import HandlerBuilder
 from ggfmt.config.lint.chains import EventHandlers
 from ggfmt.config.properties import ARGUMENTS, Entry
-from ggfmt.config.property_table import KEYS, PROCESS, TARGETS, Owner
+from ggfmt.config.property_table import KEYS, METADATA_KEYWORDS, NAME_KEYWORDS, PROCESS, TARGETS, Owner
 from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import Diagnostic, listing
 from ggfmt.java.text import trim
+from ggfmt.lazy import lazy_regex
 from ggfmt.options.releases import (
     DEFAULT_RELEASE,
     FIRST_RELEASE,
@@ -27,16 +27,13 @@ from ggfmt.options.releases import (
     manual_name,
     release_numbers,
 )
-from ggfmt.options.spec import OptionSpec
-from ggfmt.options.templates import Case
+from ggfmt.options.spec import OptionSpec, PropertySet
+from ggfmt.options.templates import MessageTemplate, PathTemplate
 
 _CHANGE = "set `ggfmt.compatibility` to change that"
 _EVENT_HANDLERS = "12.3.2"
-_AFTER_FIXED = "19.1"  # names in brackets and some keywords of `metaColumnsTemplate`
-_LATER_KEYWORDS = frozenset(
-    {"primarykeycolumns", "txind", "primarykeys", "static", "seqno", "rba", "metadatachanged", "groupname"}
-    | {"currenttimestampiso8601"}
-)
+_AFTER_FIXED = "19.1"  # names in brackets in `metaColumnsTemplate`
+_KEYWORD = lazy_regex(r"\$\{\s*(\w+)")
 LAST_OF_SEVERAL_HANDLERS = "21"
 
 
@@ -224,9 +221,8 @@ def _of_properties(assembly: HandlerBuilder) -> Iterator[Sign]:
         own = type.find(name) if not name.startswith("format") else None
         if own is not None:
             yield from _of_property(entry, own, type)
-    for property, template in templates(assembly.handler):
-        if property in given and any(isinstance(piece, Case) for piece in template.all()):
-            yield Sign(given[property], "a keyword for small or capital letters", "12.3.2")
+            if isinstance(own.kind, MessageTemplate | PathTemplate):
+                yield from _of_keywords(entry, NAME_KEYWORDS)
 
 
 def _of_property(entry: Entry, known: OptionSpec, owner: Owner) -> Iterator[Sign]:
@@ -241,9 +237,19 @@ def _of_template(assembly: HandlerBuilder, entry: Entry) -> Iterator[Sign]:
     columns = getattr(assembly.options, "meta_columns_template", None) or ()
     if any(column.name != column.keyword for column in columns):
         yield Sign(entry, "names in brackets in `metaColumnsTemplate`", _AFTER_FIXED)
-    later = next((column.keyword for column in columns if column.keyword in _LATER_KEYWORDS), None)
-    if later is not None:
-        yield Sign(entry, f"`${{{later}}}`", _AFTER_FIXED)
+    yield from _of_keywords(entry, METADATA_KEYWORDS)
+
+
+def _of_keywords(entry: Entry, keywords: PropertySet) -> Iterator[Sign]:
+    """Yield the sign of the newest keyword in a value."""
+    found = (known for word in _KEYWORD.findall(entry.value) if (known := keywords.find(word)) is not None)
+    newest = max(
+        (known for known in found if known.since != UNKNOWN),
+        key=lambda known: release_numbers(known.since),
+        default=None,
+    )
+    if newest is not None:
+        yield Sign(entry, f"`${{{newest.name}}}`", newest.since)
 
 
 def _of_event_handlers(event_handlers: EventHandlers) -> Iterator[list[Sign]]:

@@ -243,3 +243,17 @@ def test_what_the_table_says_of_releases_has_a_source() -> None:
         for spec in owner.own:
             assert spec.source[:1] in [*"SELIM"] or spec.attr, (owner.name, spec.name)
             assert spec.need is Need.NONE or not spec.doubtful, (owner.name, spec.name)
+
+
+@pytest.mark.parametrize(
+    ("text", "keyword", "since"),
+    [
+        (f"{KAFKA}gg.handler.k.schemaTopicName=x\n", "", ""),
+        (KAFKA.replace("=${tableName}", "=${toLowerCase[${tableName}]}"), "${toLowerCase}", "12.3.2.1"),
+        (KAFKA.replace("=${primaryKeys}", "=${columnValue[ID]}${emptyString}"), "", ""),
+        (f"{KAFKA}gg.handler.k.keyMappingTemplate=${{xid}}\n", "", ""),  # no source says since when
+    ],
+)
+def test_a_keyword_that_the_given_release_lacks(text: str, keyword: str, since: str) -> None:
+    misfits = [item for item in found(f"{text}ggfmt.compatibility=12.3.1.1\n") if item.code == "GG111"]
+    assert [keyword in item.message and since in item.message for item in misfits] == [True] * bool(keyword)
