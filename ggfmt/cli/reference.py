@@ -90,7 +90,7 @@ def explain(
         str,
         Argument(
             metavar="WORD",
-            help="A code, a property, a key of a handler file, the id of a format, or a word of a parameter file.",
+            help="A code, a property or its value, a key, a format, a release, or a word of a parameter file.",
             complete="words",
         ),
     ],
@@ -101,6 +101,8 @@ def explain(
     """Explain a code or a property: its meaning, its legal values, and its effect on a message.
 
     `ggfmt explain GG103`
+
+    `ggfmt explain delete-insert`
 
     `ggfmt explain pkUpdateHandling`
 
@@ -163,10 +165,15 @@ def docs(
     topic: Annotated[
         str | None, Argument(metavar="TOPIC", help="A page, a code, or the id of a format.", complete="topics")
     ] = None,
+    search: Annotated[
+        str | None, Option(metavar="WORDS", panel="Display", help="List the pages that have these words, best first.")
+    ] = None,
 ) -> None:
     """Show a page of the documents, or list them.
 
     `ggfmt docs`
+
+    `ggfmt docs --search "primary key"`
 
     `ggfmt docs output`
 
@@ -178,9 +185,17 @@ def docs(
     from ggfmt.render.pager import paged
     from ggfmt.render.reference import print_page, print_topics
 
+    if topic is not None and search is not None:
+        raise argument_error("a page and `--search` are given", "leave out one of them")
+    found = docs.search(search) if search is not None else []
+    if search is not None and not found:
+        raise UsageError("GG508", f"no page has the words `{search}`", help="give other words, or fewer")
     if topic is None:
+        many = f"{len(found)} page{'s' * (len(found) != 1)}"
         with paged():
-            print_topics(docs.listed(), sys.stdout)
+            print_topics(
+                {many: [(page.topic, line) for page, line, _ in found]} if found else docs.listed(), sys.stdout
+            )
         return
     text = docs.find(topic)
     if text is None:
@@ -189,10 +204,18 @@ def docs(
         print_page(text, sys.stdout)
 
 
+_SHOWN = 6  # pages in a help
+
+
 def _next_step(topic: str) -> str:
     from ggfmt import docs
     from ggfmt.config.symbols import find_symbol
 
+    about = [page.topic for page, _, is_about in docs.search(topic) if is_about]
+    if len(about) > 1:
+        return (
+            f"{len(about)} pages are about it: {list_names(about[:_SHOWN])}; `ggfmt docs --search {topic}` lists more"
+        )
     near = did_you_mean(topic, (*docs.pages(), *docs.aliases()))
     if near is None and find_symbol(topic) is not None:
         return f"`ggfmt explain {topic}` explains it"

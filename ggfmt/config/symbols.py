@@ -1,4 +1,4 @@
-"""Words that `ggfmt explain` explains: a code, a property, a keyword of templates, or what has properties.
+"""Words that `ggfmt explain` explains: codes, properties and their values, keywords, releases, owners of properties.
 
 A word of a Replicat's parameter file is explained, too, such as `MAP` and `@STRCAT`.
 
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ggfmt.config.handler_options import HandlerOptions
 from ggfmt.config.property_table import (
     EVENT_HANDLER_TYPES,
+    EVENT_HANDLERS,
     FORMAT,
     FORMAT_OWNERS,
     HANDLER_TYPES,
@@ -34,7 +35,9 @@ from ggfmt.formats import FORMATS
 from ggfmt.formats.goldengate import metacolumns
 from ggfmt.lazy import lazy_regex
 from ggfmt.options import templates
+from ggfmt.options.releases import RELEASES, Release, find_release
 from ggfmt.options.spec import OptionSpec, PropertySet
+from ggfmt.options.value_types import Choice
 
 if TYPE_CHECKING:
     from ggfmt.replicat.table import TableEntry
@@ -54,6 +57,7 @@ OWNERS: tuple[Owner, ...] = (
     *HANDLER_TYPES.values(),
     *(owner for owner in FORMAT_OWNERS.values() if owner.kind is OwnerKind.HANDLER),
     *EVENT_HANDLER_TYPES.values(),
+    EVENT_HANDLERS,
     OWN,
     KEYS,
     PROCESS,
@@ -112,16 +116,45 @@ class ReplicatWord:
     entries: tuple[TableEntry, ...]
 
 
-Symbol = Code | PropertySymbol | KeywordSymbol | ReplicatWord | tuple[Owner, ...]
+@dataclass(frozen=True)
+class ValueSymbol:
+    """A word that is a legal value: the keys that have it, each with what it does there."""
+
+    word: str
+    meanings: tuple[tuple[str, str], ...]
+
+
+Symbol = Code | PropertySymbol | KeywordSymbol | ReplicatWord | Release | ValueSymbol | tuple[Owner, ...]
+_RELEASE = lazy_regex(r"[0-9]+(?:\.[0-9]+)*(?:c|ai)?", re.IGNORECASE)
+_WRAPPER, _OF_WRAPPER = "CDATA", "GG114"
 
 
 def find_symbol(word: str) -> Symbol | None:
     key = word.partition("=")[0].strip()
-    if key.upper() in CODES:
-        return CODES[key.upper()]
+    code = _OF_WRAPPER if key.partition("[")[0].upper() == _WRAPPER else key.upper()
+    if code in CODES:
+        return CODES[code]
+    release = find_release(key) if _RELEASE.fullmatch(key) else None
+    if release is not None:
+        return RELEASES[release]
     if key[:1] == "@" or key.isupper():
-        return find_replicat_word(key) or _find_of_handlers(key)
-    return _find_of_handlers(key) or find_replicat_word(key)
+        return find_replicat_word(key) or _find_of_handlers(key) or _find_value(key)
+    return _find_of_handlers(key) or find_replicat_word(key) or _find_value(key)
+
+
+def _find_value(word: str) -> ValueSymbol | None:
+    found: dict[str, str] = {}
+    names: list[str] = []
+    for owner in OWNERS:
+        for spec in owner.own:
+            words = spec.kind.words if isinstance(spec.kind, Choice) else {}
+            own = next((known for known in words if known.lower() == word.lower()), None)
+            if own is not None:
+                key = f"{owner.kind.value}{spec.name}"
+                found[key] = found.get(key) or words[own]
+                names.append(own)
+    docs = {f"{owner.kind.value}{spec.name}": spec.doc for owner in reversed(OWNERS) for spec in owner.own}
+    return ValueSymbol(names[0], tuple((key, doc or docs[key]) for key, doc in found.items())) if names else None
 
 
 def find_replicat_word(word: str) -> ReplicatWord | None:
@@ -154,7 +187,7 @@ def option_sets() -> dict[str, dict[str, PropertySet]]:
     """Return the properties under each name in small letters, by the start of their keys."""
     found: dict[str, dict[str, PropertySet]] = {}
     for owner in OWNERS:
-        if owner.properties and owner.name != "keys" and owner is not HANDLERS:
+        if owner.properties and owner.name != "keys" and owner not in (HANDLERS, EVENT_HANDLERS):
             found.setdefault(owner.name, {})[owner.kind.value] = owner.properties
     return found
 
@@ -177,7 +210,7 @@ def titles() -> Iterator[tuple[str, str]]:
     """Yield every word that can be explained, once, with a short title: codes, owners, properties, keywords."""
     found = {name: code.title for name, code in CODES.items()}
     for owner in OWNERS:
-        if owner.kind is not OwnerKind.PROCESS:
+        if owner.kind is not OwnerKind.PROCESS and owner is not EVENT_HANDLERS:
             found.setdefault(owner.name, owner.doc)
     for owner in OWNERS:
         for spec in owner.own:

@@ -8,7 +8,7 @@ page.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -171,6 +171,32 @@ def find(word: str) -> str | None:
     if word.lower() not in texts:
         texts = {name.lower(): text for name, (_, text) in aliases().items()}
     return texts.get(word.lower())
+
+
+def search(words: str) -> list[tuple[Page, str, bool]]:
+    """Return the pages that have the most of some words, best first: each with a line, and whether it is about them.
+
+    A word stands for all words that it starts. A page, but not that of a code, is about what is in its topic or title.
+    """
+    forms = [re.compile(rf"\b{re.escape(word)}", re.IGNORECASE) for word in words.split()]
+
+    def number(text: str) -> int:
+        return sum(form.search(text) is not None for form in forms)
+
+    ranked = []
+    for page in (*pages().values(), *code_pages().values()):
+        heads = (f"{page.topic} {page.title}", page.summary, " ".join(heading for heading, _ in page.sections()))
+        times = sum(len(form.findall(page.text)) for form in forms)
+        ranked.append(([number(page.text), *map(number, heads), times], page))
+    most = max(rank[0] for rank, _ in ranked)
+    best = sorted((item for item in ranked if most and item[0][0] == most), key=lambda item: item[0], reverse=True)
+    return [(page, _line_with(page, number), rank[1] == most and page.topic in pages()) for rank, page in best]
+
+
+def _line_with(page: Page, number: Callable[[str], int]) -> str:
+    """Return the first sentence of a page if it has as many words as any line, else the line that has the most."""
+    lines = [line.strip("#*| \t") for line in page.text.splitlines() if not line.startswith("```")]
+    return max([page.summary, *filter(None, lines)], key=number)
 
 
 def sample_files() -> dict[str, bytes]:

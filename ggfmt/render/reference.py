@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from ggfmt.config import symbols
 from ggfmt.config.property_table import (
     EVENT_HANDLER_TYPES,
+    EVENT_HANDLERS,
     HANDLER_TYPES,
     HANDLERS,
     KEYS,
@@ -34,7 +35,7 @@ from ggfmt.formats.goldengate import metacolumns
 from ggfmt.lazy import lazy_regex
 from ggfmt.options import templates
 from ggfmt.options.reference import as_dict, default_words, releases, table_cells
-from ggfmt.options.releases import RELEASES
+from ggfmt.options.releases import RELEASES, Release, find_release
 from ggfmt.options.spec import Need, OptionSpec
 from ggfmt.options.templates import MessageTemplate, PathTemplate
 from ggfmt.options.value_types import Choice, ReleaseChoice, ValueType
@@ -167,6 +168,12 @@ def explain(word: symbols.Symbol, given: str) -> Explanation:
         return _property(word, given)
     if isinstance(word, symbols.ReplicatWord):
         return _replicat_word(word)
+    if isinstance(word, symbols.ValueSymbol):
+        data = {"kind": "value", "value": word.word, "meanings": [list(meaning) for meaning in word.meanings]}
+        facts = tuple((f"`{key}`", (doc or "a legal value",)) for key, doc in word.meanings)
+        return Explanation(word.word, ("A value of properties.",), facts, data=data)
+    if isinstance(word, Release):
+        return _release(word)
     return _owners(word)
 
 
@@ -475,7 +482,8 @@ _ALL = ("all others", "any in ggfmt")
 
 def _shown(variant: symbols.Variant) -> Iterator[str]:
     for name in _names(variant):
-        yield name if name != HANDLERS.name else _ALL[HANDLERS not in variant.owners]
+        is_listed = any(owner in variant.owners for owner in (HANDLERS, EVENT_HANDLERS))
+        yield name if name not in (HANDLERS.name, EVENT_HANDLERS.name) else _ALL[not is_listed]
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -512,6 +520,8 @@ def _spec_facts(spec: OptionSpec) -> Iterator[_Fact]:
         )
     if spec.since:
         yield "releases", (releases(spec),)
+    if spec.replaced_by:
+        yield "replaced by", (f"`{spec.replaced_by}`",)
     if spec.aliases:
         yield "aliases", (list_names(spec.aliases),)
     if spec.source:
@@ -519,6 +529,20 @@ def _spec_facts(spec: OptionSpec) -> Iterator[_Fact]:
 
 
 _CERTAINTY = {"S": "", "E": "seen in ", "L": "the code of ", "I": "inferred: ", "M": "not confirmed: "}
+
+
+def _release(release: Release) -> Explanation:
+    """Explain a release: its messages, and what came with it or ended with it."""
+    facts: list[_Fact] = [("messages", next(lines for name, lines in _release_facts() if name == release.name))]
+    owners = (("handlers", HANDLER_TYPES), ("event handlers", EVENT_HANDLER_TYPES), ("targets", TARGETS))
+    for label, table in owners:
+        since = [owner.name for owner in table.values() if find_release(owner.since) == release.name]
+        until = [owner.name for owner in table.values() if owner.until == release.name]
+        facts += [(f"first with {label}", (list_names(since),))] if since else []
+        facts += [(f"last with {label}", (list_names(until),))] if until else []
+    facts.append(("in a file", (f"`ggfmt.compatibility={release.name}`",)))
+    data = {"kind": "release", "release": release.name, "manual": release.manual, **dict(facts)}
+    return Explanation(f"GoldenGate for Big Data {release.manual}", ("A release.",), tuple(facts), data=data)
 
 
 def _release_facts() -> Iterator[_Fact]:

@@ -68,6 +68,7 @@ def test_a_pipe_gets_the_page_as_it_is_without_marks_of_what_is_generated(topic:
         ("canal_jsn", "did you mean `canal_json`?"),
         ("pkUpdateHandling", "`ggfmt explain pkUpdateHandling` explains it"),
         ("zzzz", "`ggfmt docs` lists the pages"),
+        ("checkpoint files", "did you mean `checkpoints`?"),
     ],
 )
 def test_a_topic_that_is_none(topic: str, help: str) -> None:
@@ -108,3 +109,38 @@ def test_a_stream_that_lacks_a_character_shows_an_escape() -> None:
 @pytest.mark.parametrize("arguments", [["docs"], ["docs", "GG205"], ["docs", "canal_json"]], ids=" ".join)
 def test_it_loads_no_more_than_explain(arguments: list[str]) -> None:
     assert loaded(arguments) - sys.stdlib_module_names <= loaded(["explain", "GG103"])
+
+
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ("snowflake", "load-snowflake"),
+        ("Neovim", "use-in-an-editor"),
+        ("compare rows", "compare-rows"),
+        ("exit codes validate-config", "checking"),
+        ("trailing zzzz", ""),  # the pages that have the most of the words
+    ],
+)
+def test_a_search_lists_the_best_page_first(words: str, first: str) -> None:
+    code, shown = documents.called(["docs", "--search", words])
+    assert code == 0
+    heading, *lines = shown.split("\n\n")[0].splitlines()
+    assert re.fullmatch(r"[0-9]+ pages?", heading)
+    assert int(heading.split()[0]) == len([line for line in lines if re.match(r"  \S", line)])
+    assert lines[0].split()[0] == first or not first
+    word = words.split()[0].lower()
+    assert all(word in page.text.lower() for page, _, _ in docs.search(words))
+
+
+@pytest.mark.parametrize("words", ["", "zzzz", "(", "[a-", "\\"])
+def test_a_search_without_a_page_ends_with_2(words: str) -> None:
+    code, shown = documents.called(["docs", "--search", words])
+    assert ((code == 2) == (not docs.search(words)) and words != "") or code == 2
+    assert "Traceback" not in shown
+    assert documents.called(["docs", "output", "--search", "x"])[0] == 2
+
+
+def test_a_topic_that_several_pages_are_about_lists_them() -> None:
+    shown = documents.called(["docs", "kafka"])[1]
+    assert re.search(r"help: [0-9]+ pages are about it: (`[\w-]+`, ){5}`[\w-]+`; `ggfmt docs --search kafka`", shown)
+    assert "`send-to-kafka`" in shown

@@ -542,3 +542,36 @@ def test_a_word_of_a_handler_file_is_not_one_of_a_parameter_file() -> None:
     assert isinstance(find_symbol("filter"), PropertySymbol)
     assert not isinstance(find_symbol("FILTER"), PropertySymbol)
     assert [nearest(word) for word in ("GETTRUNCATE", "@STRCATT", "colmapp")] == ["GETTRUNCATES", "@STRCAT", "COLMAP"]
+
+
+@pytest.mark.parametrize(
+    ("word", "title", "text"),
+    [
+        ("delete-insert", "delete-insert", "write a delete of the before image and an insert of the after image"),
+        ("ABEND", "abend", "stop the run"),
+        ("local_quorum", "LOCAL_QUORUM", "Choose how many replicas"),
+        ("19.1", "GoldenGate for Big Data 19.1", "first with event handlers  `command`, `redshift`, `adw`"),
+        ("12.3.2.1.1", "GoldenGate for Big Data 12.3.2.1", "last with event handlers"),
+        ("23AI", "GoldenGate for Big Data 23ai", "ggfmt.compatibility=23"),
+        ("CDATA", "GG114: trimmed white space", "CDATA[...]"),
+        ("CDATA[|]", "GG114: trimmed white space", "CDATA[...]"),
+        ("rootFilePath", "gg.handler.<name>.rootFilePath", "replaced by"),
+        ("gg.eventhandler.x.type", "gg.eventhandler.<name>.type", "`parquet`"),
+    ],
+)
+@pytest.mark.parametrize("form", ["text", "json", "markdown"])
+def test_a_value_a_release_and_what_replaced_a_property(word: str, title: str, text: str, form: str) -> None:
+    symbol = find_symbol(word)
+    assert symbol is not None
+    explanation = explain(symbol, word)
+    assert explanation.title == title
+    assert text in explanation_text(explanation)
+    result = CliRunner().invoke(app, ["explain", word, "--output-format", form])
+    assert result.exit_code == 0
+    if form == "json":
+        assert json.loads(result.output)["kind"] in ("value", "release", "code", "property")
+
+
+@pytest.mark.parametrize("word", ["11.2", "1", "99ai", "12.3.x", "delete-inserts"])
+def test_a_word_that_only_looks_like_a_release_or_a_value(word: str) -> None:
+    assert find_symbol(word) is None
