@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal, TextIO, get_args
 
@@ -18,6 +18,7 @@ from ggfmt.diagnostics.diagnostic import USAGE, Diagnostic, UsageError
 
 if TYPE_CHECKING:
     from ggfmt.config.lint.fix import FixedFile
+    from ggfmt.config.lint.reading import Rules
     from ggfmt.config.lint.releases import ReleaseFinding
 
 FindingsFormat = Literal["text", "concise", "json", "github", "gitlab", "rdjson", "sarif", "junit"]
@@ -25,6 +26,7 @@ _FORMATS = get_args(FindingsFormat)
 _Found = Mapping[str, Sequence[Diagnostic]]
 
 _Codes = list[str] | None
+_Checked = tuple[bytes, str, "Rules", Sequence[str]]
 _MANY = 20  # files whose releases are each on a line
 
 
@@ -34,7 +36,14 @@ def validate_config(
         FindingsFormat,
         Option(metavar="FORMAT", panel="Display", help=f"One of {', '.join(f'`{name}`' for name in _FORMATS)}."),
     ] = "text",
+    output_file: Annotated[
+        str | None, Option(metavar="FILE", panel="Display", help="Write the findings to this file.")
+    ] = None,
+    statistics: Annotated[
+        bool, Option(panel="Display", help="Print how many findings each code has, not the findings.")
+    ] = False,
     strict: Annotated[bool, Option(panel="Checks", help="End with 1 for warnings too.")] = False,
+    exit_zero: Annotated[bool, Option(panel="Checks", help="End with 0 whatever the findings are.")] = False,
     select: Annotated[
         _Codes,
         Option(
@@ -58,6 +67,15 @@ def validate_config(
     ] = None,
     pass_over: Annotated[
         bool, Option(panel="Checks", help="Pass over files that have no properties of GoldenGate, even named ones.")
+    ] = False,
+    baseline: Annotated[
+        str | None, Option(metavar="FILE", panel="Known findings", help="Do not report the findings in this file.")
+    ] = None,
+    write_baseline: Annotated[
+        str | None, Option(metavar="FILE", panel="Known findings", help="Write all findings to this baseline.")
+    ] = None,
+    add_ignore: Annotated[
+        bool, Option(panel="Known findings", help="Write comments to the files that ignore errors and warnings.")
     ] = False,
     isolated: Annotated[bool, Option(panel="Checks", help="Ignore `ggfmt.toml` and `pyproject.toml`.")] = False,
     stdin_filename: Annotated[
@@ -87,10 +105,16 @@ def validate_config(
 
     `ggfmt validate-config . --diff | patch -p1`
 
+    `ggfmt validate-config . --write-baseline known.json`
+
+    `ggfmt validate-config . --strict --baseline known.json`
+
     Ends with 1 if there are errors, or warnings and `--strict`; with 2 if it cannot check a file. With `--fix`, only
     the findings that are left count.
     """
     from ggfmt.config.lint import settings as of_linter
+    from ggfmt.config.lint.baseline import new_findings, read_baseline
+    from ggfmt.config.lint.baseline import write_baseline as write_known
     from ggfmt.config.lint.files import NAME_OF_STANDARD_INPUT, STANDARD_INPUT, find_sources
     from ggfmt.config.lint.reading import check_file, lint
     from ggfmt.diagnostics.codes import Severity
@@ -100,6 +124,11 @@ def validate_config(
     files = arguments.texts(request.files)
     if fix and STANDARD_INPUT in files:
         raise typer.BadParameter("standard input cannot be written; use `--diff`", param_hint="--fix")
+    if add_ignore and (fix or diff or STANDARD_INPUT in files):
+        raise typer.BadParameter("give it without `--fix`, `--diff` and standard input", param_hint="--add-ignore")
+    if statistics and output_format not in ("text", "json"):
+        raise typer.BadParameter("it needs `--output-format` text or json", param_hint="--statistics")
+    known = read_baseline(baseline) if baseline is not None else {}
     chosen = of_linter.Settings(of_linter.command_line(select, ignore, extend_ignore, machine), isolated)
     sources = find_sources(files, sys.stdin.buffer, stdin_filename or NAME_OF_STANDARD_INPUT, pass_over)
     given = arguments.lines(request.settings)
@@ -110,8 +139,12 @@ def validate_config(
     changed = left = 0  # files with fixes, and fixes that are unsafe
     if fix or diff:
         from ggfmt.config.lint.fix import fix_file, patch
+    checked_files = 0
     for source in sources.found:
         try:
+            if source.name not in files and chosen.is_excluded(source.name):
+                continue
+            checked_files += 1
             rules = replace(chosen.rules(source.name), for_run=request.for_run)
         except UsageError as error:  # in a file of settings
             _add(found, error.diagnostics)
@@ -122,6 +155,8 @@ def validate_config(
             found[source.name], release = check_file(*checked)
             if release is not None:
                 releases[source.name] = release
+            if add_ignore and source.path is not None:
+                found[source.name] = _with_comments(source.path, checked, found[source.name])
             continue
         fixed = fix_file(*checked, unsafe_fixes)
         left += 0 if unsafe_fixes else sum(finding.rewrite is not None for finding in fixed.findings)
@@ -134,22 +169,33 @@ def validate_config(
             failure = _write(source.path, fixed) if fixed.content != source.content else None
             found[source.name] = fixed.findings if failure is None else (failure, *lint(*checked))
     found = _deduplicated(found)
-    if diff:
-        _print(found, output_format, sys.stderr)
+    if write_baseline is not None:
+        emit("info", f"{_count(write_known(write_baseline, found), 'finding')} written to {write_baseline}")
+        baseline, known = write_baseline, read_baseline(write_baseline)
+    gone = 0
+    if baseline is not None:
+        found, gone = new_findings(found, known, baseline)
+    show = _print_statistics if statistics else _print
+    if output_file is not None:
+        _write_report(output_file, lambda stream: show(found, output_format, stream))
+    elif diff:
+        show(found, output_format, sys.stderr)
     else:
         with paged():
-            _print(found, output_format, sys.stdout)
+            show(found, output_format, sys.stdout)
     sys.stdout.flush()
+    if gone:
+        emit("info", f"the baseline has {_count(gone, 'finding')} more than there are: write it again")
     for line in _releases(releases):
         emit("info", line)
     if (fix or diff) and not changed and not left and any(found.values()):
         emit("info", "nothing was fixed: no finding has a fix that ggfmt can apply")
-    for line in _closing(found, len(sources.found), sources.passed_over, left, request.for_run):
+    for line in _closing(found, checked_files, sources.passed_over, left, request.for_run):
         emit("info", line)
     if unchecked:
         raise typer.Exit(USAGE)
     severities = {finding.severity for findings in found.values() for finding in findings}
-    if Severity.ERROR in severities or (strict and Severity.WARNING in severities):
+    if not exit_zero and (Severity.ERROR in severities or (strict and Severity.WARNING in severities)):
         raise typer.Exit(1)
 
 
@@ -195,6 +241,47 @@ def _write(path: str, fixed: FixedFile) -> Diagnostic | None:
             f"fixed {' and '.join(_count(number, word) for number, word in counts if number)} in {visible(path)}",
         )
     return failure
+
+
+def _with_comments(path: str, checked: _Checked, findings: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
+    """Write comments that ignore the findings of a file, and return those that are left."""
+    from ggfmt.config.lint.fix import ignore_findings, write_file
+    from ggfmt.config.lint.reading import lint
+
+    content, name, rules, given = checked
+    commented = ignore_findings(content, name, findings)
+    if commented == content:
+        return findings
+    failure = write_file(path, commented)
+    return (failure, *findings) if failure is not None else lint(commented, name, rules, given)
+
+
+def _write_report(path: str, show: Callable[[TextIO], None]) -> None:
+    from io import StringIO
+
+    report = StringIO()
+    show(report)
+    try:
+        with open(path, "w", encoding="utf-8", errors="backslashreplace") as stream:
+            stream.write(report.getvalue())
+    except OSError as error:
+        raise UsageError("GG506", f"the file cannot be written: {error.strerror}", path) from None
+
+
+def _print_statistics(found: _Found, output_format: FindingsFormat, stream: TextIO) -> None:
+    import json
+    from collections import Counter
+
+    from ggfmt.diagnostics.codes import CODES
+    from ggfmt.render.terminal import write_text
+
+    counts = Counter(finding.code for finding in _all(found))
+    listed = [
+        {"code": code, "count": number, "title": CODES[code].title}
+        for code, number in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    ]
+    lines = "".join(f"{item['count']:>6}  {item['code']}  {item['title']}\n" for item in listed)
+    write_text(json.dumps(listed, indent=2) + "\n" if output_format == "json" else lines, stream)
 
 
 def _deduplicated(found: _Found) -> dict[str, Sequence[Diagnostic]]:

@@ -9,7 +9,7 @@ from ggfmt.diagnostics.diagnostic import Span, UsageError
 from ggfmt.lazy import lazy_regex
 
 FILE_NAME = "ggfmt.toml"
-OF_LINTER = ("select", "ignore", "extend-ignore", "per-file-ignores", "machine")
+OF_LINTER = ("select", "ignore", "extend-ignore", "per-file-ignores", "machine", "exclude", "extend")
 OF_RUNS = ("master",)
 
 _PLACE = lazy_regex(r" \(at line ([0-9]+), column ([0-9]+)\)$")

@@ -11,9 +11,10 @@ from contextlib import suppress
 
 from ggfmt.config.lint.files import relative_name
 from ggfmt.config.lint.java_text import MARK
-from ggfmt.config.lint.reading import ALL_RULES, Rules, decode_file, lint
-from ggfmt.config.properties import DecodedText, decode
+from ggfmt.config.lint.reading import ALL_RULES, Rules, decode_file, is_parameter_file, lint
+from ggfmt.config.properties import DecodedText, Entry, decode, parse_content
 from ggfmt.dataclasses import dataclass, field
+from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.lazy import lazy_regex
 
@@ -109,6 +110,30 @@ def apply_rewrites(
             new[-1] = new[-1][: -len(end)] + last[len(last.rstrip("\r\n")) :]
         lines[first : numbers.stop] = ["".join(new), *("" for _ in numbers[1:])]
     return mark + "".join(lines).encode(encoding), len(set(taken.values()))
+
+
+_NOT_BY_COMMENT = ("GG100", "GG105")  # they are of the whole file
+
+
+def ignore_findings(content: bytes, file: str, findings: Iterable[Diagnostic]) -> bytes:
+    """Return the file with a comment above each property that ignores its errors and warnings."""
+    decoded = decode_file(content, file)
+    if is_parameter_file(file) or decoded.mark + decoded.text.encode(decoded.encoding) != content:
+        return content
+    starts: dict[int, Entry] = {}
+    for entry in parse_content(content, file).entries:
+        starts |= dict.fromkeys(range(entry.line, entry.line + 1 + len(entry.continued)), entry)
+    codes: dict[int, list[str]] = {}
+    for finding in findings:
+        place = starts.get(finding.span.line or 0) if finding.span.file == file else None
+        if place is not None and finding.severity is not Severity.NOTE and finding.code not in _NOT_BY_COMMENT:
+            codes.setdefault(place.line, []).append(finding.code)
+    lines = _NATURAL_LINE.findall(decoded.text)
+    end = next((line[len(line.rstrip("\r\n")) :] for line in lines), "") or "\n"
+    for line, names in codes.items():
+        blanks = lines[line - 1][: starts[line].column - 1]
+        lines[line - 1] = f"{blanks}# ggfmt: ignore {', '.join(dict.fromkeys(names))}{end}{lines[line - 1]}"
+    return decoded.mark + "".join(lines).encode(decoded.encoding)
 
 
 def write_file(path: str, content: bytes) -> Diagnostic | None:

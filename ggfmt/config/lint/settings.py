@@ -32,6 +32,7 @@ class ReportedFindings:
     extend_ignore: tuple[str, ...] = ()
     by_file: tuple[FileIgnores, ...] = ()
     machine: bool | None = None
+    exclude: tuple[FileIgnores, ...] = ()
 
     def under(self, other: ReportedFindings) -> ReportedFindings:
         return ReportedFindings(
@@ -40,6 +41,7 @@ class ReportedFindings:
             (*self.extend_ignore, *other.extend_ignore),
             (*self.by_file, *other.by_file),
             self.machine if other.machine is None else other.machine,
+            (*self.exclude, *other.exclude),
         )
 
     def rules(self, path: str) -> Rules:
@@ -60,9 +62,15 @@ class Settings:
 
     def rules(self, path: str) -> Rules:
         """Return the rules for a file. Raises: UsageError with every GG133 of its settings."""
+        return self._of(path).under(self._command_line).rules(path)
+
+    def is_excluded(self, path: str) -> bool:
+        """Return whether `exclude` fits a file, or a directory above it. Raises: UsageError as `rules`."""
+        return any(glob.hold_for(os.path.abspath(path)) for glob in self._of(path).exclude)
+
+    def _of(self, path: str) -> ReportedFindings:
         directory = os.path.dirname(os.path.abspath(path))
-        found = ReportedFindings() if self._isolated else self._above(directory)
-        return found.under(self._command_line).rules(path)
+        return ReportedFindings() if self._isolated else self._above(directory)
 
     def _above(self, directory: str) -> ReportedFindings:
         if directory not in self._found:
@@ -98,29 +106,33 @@ def command_line(
 
 
 def _read(directory: str) -> ReportedFindings | None:
-    for name in (FILE_NAME, _SHARED_FILE):
-        path = os.path.join(directory, name)
-        if not os.path.isfile(path):
-            continue
-        try:
-            with open(path, "rb") as stream:
-                content = stream.read()
-            # A file of another program is not parsed: it may even be invalid.
-            if name == FILE_NAME or _TABLE.search(content):
-                choice = _SettingsParser(path, content.decode("utf-8-sig")).choice(name == _SHARED_FILE)
-                if choice is not None:
-                    return choice
-        except OSError as error:
-            raise UsageError("GG133", f"the file cannot be read: {error.strerror}", path) from None
-        except UnicodeDecodeError:
-            raise UsageError("GG133", "the file is not UTF-8", path) from None
-    return None
+    paths = (os.path.join(directory, name) for name in (FILE_NAME, _SHARED_FILE))
+    return next((choice for path in paths if os.path.isfile(path) and (choice := _read_file(path)) is not None), None)
+
+
+def _read_file(path: str, extending: tuple[str, ...] = ()) -> ReportedFindings | None:
+    """Return the settings of a file; None without any. `extending`: the files that extend it."""
+    shared = os.path.basename(path) == _SHARED_FILE
+    try:
+        with open(path, "rb") as stream:
+            content = stream.read()
+        # A file of another program is not parsed: it may even be invalid.
+        if shared and not _TABLE.search(content):
+            return None
+        return _SettingsParser(path, content.decode("utf-8-sig"), extending).choice(shared)
+    except OSError as error:
+        place = extending[-1] if extending else path
+        named = f"`{path}`, which `extend` names," if extending else "the file"
+        raise UsageError("GG133", f"{named} cannot be read: {error.strerror}", place) from None
+    except UnicodeDecodeError:
+        raise UsageError("GG133", "the file is not UTF-8", path) from None
 
 
 class _SettingsParser:
-    def __init__(self, path: str, text: str) -> None:
+    def __init__(self, path: str, text: str, extending: tuple[str, ...]) -> None:
         self.path = path
         self.text = text
+        self.extending = (*extending, path)
         self.problems: list[Diagnostic] = []
 
     def choice(self, shared: bool) -> ReportedFindings | None:
@@ -131,7 +143,7 @@ class _SettingsParser:
         if not isinstance(table, dict):
             self._report("tool.ggfmt", "is not a table")
             table = {}
-        readers = (self._codes, self._codes, self._codes, self._by_file, self._switch)
+        readers = (self._codes, self._codes, self._codes, self._by_file, self._switch, self._globs, self._extended)
         known: dict[str, Callable[[str, Any], Any]] = dict(zip(OF_LINTER, readers, strict=True))
         if not shared:
             of_runs = table.keys() & OF_RUNS
@@ -148,7 +160,9 @@ class _SettingsParser:
                 values["by_file" if name == "per-file-ignores" else name.replace("-", "_")] = read(name, value)
         if self.problems:
             raise UsageError.of(*self.problems)
-        return ReportedFindings(**values)
+        base = values.pop("extend", None) or ReportedFindings()
+        own = ReportedFindings(**values)
+        return base.under(own)
 
     def _codes(self, name: str, value: Any) -> tuple[str, ...]:
         if not isinstance(value, list) or not all(isinstance(code, str) for code in value):
@@ -166,6 +180,25 @@ class _SettingsParser:
             return ()
         directory = os.path.dirname(self.path)
         return tuple(FileIgnores(directory, glob, self._codes(glob, codes)) for glob, codes in value.items())
+
+    def _globs(self, name: str, value: Any) -> tuple[FileIgnores, ...]:
+        if not isinstance(value, list) or not all(isinstance(glob, str) for glob in value):
+            self._report(name, "is not a list of globs", f'write `{name} = ["old/*"]`')
+            return ()
+        ends = ("", "/*")  # a file, and all below a directory
+        return tuple(
+            FileIgnores(os.path.dirname(self.path), glob.rstrip("/") + end, ()) for glob in value for end in ends
+        )
+
+    def _extended(self, name: str, value: Any) -> ReportedFindings | None:
+        path = os.path.join(os.path.dirname(self.path), value) if isinstance(value, str) else ""
+        if not path:
+            self._report(name, "is not the path of a settings file", f'write `{name} = "../{FILE_NAME}"`')
+        elif any(os.path.realpath(path) == os.path.realpath(known) for known in self.extending):
+            self._report(name, "goes back to a file that it extends", "name another file")
+        else:
+            return _read_file(path, self.extending)
+        return None
 
     def _switch(self, name: str, value: Any) -> bool:
         if not isinstance(value, bool):

@@ -250,7 +250,7 @@ def test_standard_input_has_the_settings_of_its_name(here: Path) -> None:
         (
             "\nline-length = 3",
             "ggfmt.toml:2:1: error[GG133] `line-length` is not a setting of the linter;"
-            " settings are `select`, `ignore`, `extend-ignore`, `per-file-ignores`, `machine`",
+            " settings are `select`, `ignore`, `extend-ignore`, `per-file-ignores`, `machine`, `exclude`, `extend`",
         ),
         (
             'ignore = "GG101"',
