@@ -28,6 +28,7 @@ _Found = Mapping[str, Sequence[Diagnostic]]
 _Codes = list[str] | None
 _Checked = tuple[bytes, str, "Rules", Sequence[str]]
 _MANY = 20  # files whose releases are each on a line
+_MIN_CACHED = 100  # fewer files are checked sooner than the cache is read
 
 
 def validate_config(
@@ -78,6 +79,10 @@ def validate_config(
         bool, Option(panel="Known findings", help="Write comments to the files that ignore errors and warnings.")
     ] = False,
     isolated: Annotated[bool, Option(panel="Checks", help="Ignore `ggfmt.toml` and `pyproject.toml`.")] = False,
+    no_cache: Annotated[
+        bool,
+        Option("--no-cache", panel="Checks", help="Check files again that a check of many files has found unchanged."),
+    ] = False,
     stdin_filename: Annotated[
         str | None, Option(metavar="FILE", panel="Display", help="The name of standard input in findings.")
     ] = None,
@@ -139,12 +144,18 @@ def validate_config(
     changed = left = 0  # files with fixes, and fixes that are unsafe
     if fix or diff:
         from ggfmt.config.lint.fix import fix_file, patch
-    checked_files = 0
+    excluded = 0
+    cache = None
+    if len(sources.found) >= _MIN_CACHED and not no_cache:
+        from ggfmt.config.lint.cache import LintCache
+
+        cache = LintCache()
+    check = cache.check if cache is not None else check_file
     for source in sources.found:
         try:
             if source.name not in files and chosen.is_excluded(source.name):
+                excluded += 1
                 continue
-            checked_files += 1
             rules = replace(chosen.rules(source.name), for_run=request.for_run)
         except UsageError as error:  # in a file of settings
             _add(found, error.diagnostics)
@@ -152,7 +163,7 @@ def validate_config(
             continue
         checked = (source.content, source.name, rules, given)
         if not (fix or diff):
-            found[source.name], release = check_file(*checked)
+            found[source.name], release = check(*checked)
             if release is not None:
                 releases[source.name] = release
             if add_ignore and source.path is not None:
@@ -168,6 +179,8 @@ def validate_config(
         else:
             failure = _write(source.path, fixed) if fixed.content != source.content else None
             found[source.name] = fixed.findings if failure is None else (failure, *lint(*checked))
+    if cache is not None:
+        cache.save()
     found = _deduplicated(found)
     if write_baseline is not None:
         emit("info", f"{_count(write_known(write_baseline, found), 'finding')} written to {write_baseline}")
@@ -190,7 +203,7 @@ def validate_config(
         emit("info", line)
     if (fix or diff) and not changed and not left and any(found.values()):
         emit("info", "nothing was fixed: no finding has a fix that ggfmt can apply")
-    for line in _closing(found, checked_files, sources.passed_over, left, request.for_run):
+    for line in _closing(found, len(sources.found) - excluded, sources.passed_over, left, request.for_run):
         emit("info", line)
     if unchecked:
         raise typer.Exit(USAGE)
