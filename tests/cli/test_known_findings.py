@@ -121,6 +121,16 @@ def test_comments_leave_notes_and_what_they_cannot_ignore(here: Path) -> None:
         assert checked("a.properties", "--add-ignore", option)[0] == 2
 
 
+def test_comments_leave_a_byte_order_mark_and_other_encodings(here: Path) -> None:
+    path = write(here / "a.properties", b"\xef\xbb\xbfgg.handlerlist=a\ngg.handler.a.format=jsn")
+    code, out, _ = checked("a.properties", "--add-ignore", "--output-format", "concise")
+    assert (code, out.count(b"GG143"), out.count(b"\n")) == (1, 1, 1)  # the mark is an error
+    assert path.read_bytes() == b"\xef\xbb\xbfgg.handlerlist=a\n# ggfmt: ignore GG106\ngg.handler.a.format=jsn"
+    write(path, b"# \xe4\n" + WRONG.encode())
+    assert checked("a.properties", "--add-ignore")[0] == 0
+    assert path.read_bytes().startswith(b"# \xe4\n")
+
+
 def test_statistics_count_by_code(here: Path) -> None:
     for name in "abc":
         write(here / f"{name}.properties", WRONG if name == "a" else NOTED)

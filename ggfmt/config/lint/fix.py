@@ -112,7 +112,7 @@ def apply_rewrites(
     return mark + "".join(lines).encode(encoding), len(set(taken.values()))
 
 
-_NOT_BY_COMMENT = ("GG100", "GG105")  # they are of the whole file
+_NOT_BY_COMMENT = ("GG100", "GG105", MARK)  # they are of the whole file
 
 
 def ignore_findings(content: bytes, file: str, findings: Iterable[Diagnostic]) -> bytes:
