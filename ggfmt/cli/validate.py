@@ -148,8 +148,9 @@ def validate_config(
     cache = None
     if len(sources.found) >= _MIN_CACHED and not no_cache:
         from ggfmt.config.lint.cache import LintCache
+        from ggfmt.version import VERSION
 
-        cache = LintCache()
+        cache = LintCache(VERSION)
     check = cache.check if cache is not None else check_file
     for source in sources.found:
         try:

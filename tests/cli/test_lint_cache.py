@@ -9,6 +9,7 @@ import pytest
 from lint_command import here, write
 from typer.testing import CliRunner
 
+from ggfmt import version
 from ggfmt.cli import app
 from ggfmt.config.lint import cache
 from ggfmt.config.lint.reading import CheckedFile, Rules, check_file
@@ -78,7 +79,7 @@ def test_what_has_changed_is_checked_again(tree: Path, checks: list[str]) -> Non
 
 def test_another_version_has_another_cache(tree: Path, checks: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     result()
-    monkeypatch.setattr(cache, "VERSION", "0")
+    monkeypatch.setattr(version, "VERSION", "0")
     result()
     assert len(checks) == 240
 

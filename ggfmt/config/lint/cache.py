@@ -19,20 +19,19 @@ from ggfmt.config.lint.reading import CheckedFile, Rules, check_file, is_paramet
 from ggfmt.config.lint.releases import ReleaseFinding
 from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Rewrite, Span
-from ggfmt.version import VERSION
 
 _MAX_FILES = 20_000
 _OF_MACHINE = b"schemadirectory"  # whether the directory exists is asked again
 
 
 class LintCache:
-    """`check_file` with a memory."""
+    """`check_file` with a memory. `version`: that of ggfmt."""
 
-    def __init__(self) -> None:
+    def __init__(self, version: str) -> None:
         self._path = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser(), "ggfmt", "lint.json")
         self._known: dict[str, Any] = {}
         self._used: dict[str, Any] = {}
-        self._stamp = _stamp()
+        self._stamp = f"{version} {_latest_change()}"
         with suppress(OSError, ValueError):
             known = json.loads(self._path.read_bytes())
             self._known = known if isinstance(known, dict) else {}
@@ -67,12 +66,11 @@ class LintCache:
                 os.unlink(temporary or "")
 
 
-def _stamp() -> str:
-    """Return what differs between two versions of ggfmt, also between those of a checkout."""
+def _latest_change() -> int:
+    """Return when a file of ggfmt changed last: a checkout has the same version before and after."""
     folders = os.walk(Path(__file__).parents[2])
     paths = (os.path.join(folder, name) for folder, _, names in folders for name in names if not name.endswith(".pyc"))
-    latest = max(os.stat(path).st_mtime_ns for path in paths)
-    return f"{VERSION} {latest}"
+    return max(os.stat(path).st_mtime_ns for path in paths)
 
 
 def _packed(found: CheckedFile) -> list[Any]:
