@@ -118,8 +118,6 @@ def validate_config(
     the findings that are left count.
     """
     from ggfmt.config.lint import settings as of_linter
-    from ggfmt.config.lint.baseline import new_findings, read_baseline
-    from ggfmt.config.lint.baseline import write_baseline as write_known
     from ggfmt.config.lint.files import NAME_OF_STANDARD_INPUT, STANDARD_INPUT, find_sources
     from ggfmt.config.lint.reading import check_file, lint
     from ggfmt.diagnostics.codes import Severity
@@ -133,6 +131,9 @@ def validate_config(
         raise typer.BadParameter("give it without `--fix`, `--diff` and standard input", param_hint="--add-ignore")
     if statistics and output_format not in ("text", "json"):
         raise typer.BadParameter("it needs `--output-format` text or json", param_hint="--statistics")
+    if baseline is not None or write_baseline is not None:
+        from ggfmt.config.lint.baseline import new_findings, read_baseline
+        from ggfmt.config.lint.baseline import write_baseline as write_known
     known = read_baseline(baseline) if baseline is not None else {}
     chosen = of_linter.Settings(of_linter.command_line(select, ignore, extend_ignore, machine), isolated)
     sources = find_sources(files, sys.stdin.buffer, stdin_filename or NAME_OF_STANDARD_INPUT, pass_over)
