@@ -42,6 +42,14 @@ def code(value: str) -> Html:
     return element("code", name(value))
 
 
+def marked(value: str) -> Html:
+    """Return a text with what is between backticks as code."""
+    parts = value.split("`")
+    if len(parts) % 2 == 0:  # one has no end
+        return name(value)
+    return element("bdi", *(element("code", part) if place % 2 else part for place, part in enumerate(parts)))
+
+
 def key(kind: str) -> Html:
     return element("i", class_=f"key {_class(kind)}", aria_hidden="true")
 

@@ -18,12 +18,13 @@ from ggfmt.formats import FORMATS
 from ggfmt.location import Location
 from ggfmt.reading.progress import STEPS
 from ggfmt.render.report.facts import NOTHING_LOST, ReportData, kind_of, seconds_text
-from ggfmt.render.report.markup import Content, Html, bar, code, element, join, key, name
+from ggfmt.render.report.markup import Content, Html, bar, code, element, join, key, marked, name
 from ggfmt.sinks.messages.run_history import PastRun
 from ggfmt.version import VERSION
 
 MAX_TIMES = 48
 MAX_TEXT = 400  # characters of a reason
+LONG_ROWS = 500  # a browser makes more only where they are seen
 MAX_ROWS = 10_000  # of a table: a browser opens these at once, and the manifest has all
 
 # What a run of each mode does if its output exists. The mode `error` itself would read like a failure of the run.
@@ -51,7 +52,8 @@ def table(titles: Sequence[str], rows: Sequence[Row], caption: str) -> Html | No
     head = element("thead", line("th", (title.removeprefix("#") for title in titles), "col"))
     body = element("tbody", *(line("td", row) for row in rows[:MAX_ROWS]))
     whole = element("table", element("caption", caption), head, body)
-    return element("div", whole, class_="scroll", tabindex="0", role="region", aria_label=caption)
+    kind = "scroll long" if len(rows) > LONG_ROWS else "scroll"
+    return element("div", whole, class_=kind, tabindex="0", role="region", aria_label=caption)
 
 
 def facts(rows: Sequence[Fact]) -> Html:
@@ -71,7 +73,7 @@ def _path(given: str) -> Html:
 
 def _cut(given: str) -> Html:
     shown = without_credentials(given)
-    return name(shown if len(shown) <= MAX_TEXT else f"{shown[:MAX_TEXT]}...")
+    return marked(shown if len(shown) <= MAX_TEXT else f"{shown[:MAX_TEXT]}...")
 
 
 def about(run: ReportData) -> Html:
@@ -87,9 +89,9 @@ def about(run: ReportData) -> Html:
 
 
 def by_type(run: ReportData) -> Html | None:
-    most, whole = max(run.by_type.values(), default=0), run.by_type.total()
+    whole = run.by_type.total()
     rows = [
-        (join((key(kind), kind_of(kind))), bar({kind: count}, most), count, f"{100 * count / whole:.1f} %")
+        (join((key(kind), kind_of(kind))), bar({kind: count}, whole), count, f"{100 * count / whole:.1f} %")
         for kind, count in run.by_type.items()
     ]
     return _section("Operations by type", table(("Type", "", "#Operations", "#Share"), rows, "All tables together."))
@@ -191,7 +193,7 @@ def _handler(run: ReportData, handler: str, totals: RecordedTotals) -> Html:
         ]
         rows += [(key, _path(value)) for key, value in settings.options.items()]
     if totals.not_shown:
-        rows.append(("Limits of the format", " ".join(loss.what for loss in totals.not_shown)))
+        rows.append(("Limits of the format", marked(" ".join(loss.what for loss in totals.not_shown))))
     return element("article", element("h3", name(handler)), facts(rows))
 
 
@@ -206,12 +208,14 @@ def time_spent(run: ReportData) -> Html | None:
 def uncounted_records(run: ReportData) -> Html | None:
     totals = run.totals
     rows = [(name(f"{kind} records"), count) for kind, count in sorted(totals.other_records.items())]
-    rows += [(name(f"unknown member `{member}`"), count) for member, count in sorted(totals.unknown_members.items())]
+    rows += [(marked(f"unknown member `{member}`"), count) for member, count in sorted(totals.unknown_members.items())]
     for source, places in sorted(totals.mapped_operations.items()):
         counts = [(place, what, count) for place, fates in places.items() for what, count in fates.items()]
         left = [each for each in counts if each[1] not in ("read", "reached")]
-        rows += [(name(f"operations of `{source}`, {what} {place}".rstrip()), count) for place, what, count in left]
-    rows += [(name(f"records of `{it}`, not selected"), count) for it, count in sorted(totals.skipped_records.items())]
+        rows += [(marked(f"operations of `{source}`, {what} {place}".rstrip()), count) for place, what, count in left]
+    rows += [
+        (marked(f"records of `{it}`, not selected"), count) for it, count in sorted(totals.skipped_records.items())
+    ]
     if totals.records_rejected_by_reader:
         rows.append((name("records that could not be read"), totals.records_rejected_by_reader))
     return _section("Other records", table(("What", "#Records"), rows, "Input that is not in the messages."))

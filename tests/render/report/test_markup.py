@@ -11,7 +11,7 @@ from reports import changed, output
 
 from ggfmt.commit.records import STEPS
 from ggfmt.render.report.facts import ReportData, seconds_text, time_text
-from ggfmt.render.report.markup import Html, bar, element, join, text
+from ggfmt.render.report.markup import Html, bar, element, join, marked, text
 from ggfmt.sinks.messages.run_history import read_run
 
 
@@ -72,3 +72,8 @@ def test_every_time_unit_has_a_first_second() -> None:
     whole = "2026-01-31 18:30:00"
     starts = {time_text(whole[:width]) for width in STEPS.values()}
     assert starts == {whole, "2026-01-31 18:00:00", "2026-01-31 00:00:00", "2026-01-01 00:00:00"}
+
+
+def test_what_is_between_backticks_is_code() -> None:
+    assert marked("give `a<b` or `c`") == "<bdi>give <code>a&lt;b</code> or <code>c</code></bdi>"
+    assert marked("one ` has no end") == "<bdi>one ` has no end</bdi>"
