@@ -35,7 +35,7 @@ from ggfmt.out_of_memory import is_out_of_memory
 _MODULES = {
     "run": "message_commands",
     **dict.fromkeys(("consolidate", "apply"), "data_commands"),
-    **dict.fromkeys(("preview", "demo", "schema"), "inspection_commands"),
+    **dict.fromkeys(("inspect", "preview", "demo", "schema"), "inspection_commands"),
     **dict.fromkeys(("verify", "compare", "report"), "data_commands"),
     "validate-config": "validate",
     **dict.fromkeys(("options", "explain", "init", "formats"), "reference"),

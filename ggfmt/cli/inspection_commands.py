@@ -13,13 +13,40 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ggfmt.cli.output import emit_warnings
-from ggfmt.commands.declaration import Argument, Option
+from ggfmt.commands.declaration import INPUTS, Argument, Option
 from ggfmt.commands.inspection import PreviewRequest, SchemaRequest, make_schemas, run_preview
 from ggfmt.diagnostics.diagnostic import ConfigurationError, UsageError
 
 if TYPE_CHECKING:
     from ggfmt.render.demonstration import Demonstration
     from ggfmt.sinks.preview import Preview
+
+
+def inspect(
+    inputs: Annotated[list[str], INPUTS],
+    max_files: Annotated[int, Option(metavar="N", min=1, panel="Display", help="Inspect so many files.")] = 20,
+) -> None:
+    """Show what files are, and the commands that read them.
+
+    `ggfmt inspect changes.json`
+
+    `ggfmt inspect changes/`
+
+    Shows the format, charset, compression, columns and tables by the first bytes of each file. Reads no more, and
+    writes nothing.
+    """
+    from ggfmt.java.text import visible
+    from ggfmt.reading.inspection import inspect_file
+    from ggfmt.reading.listing import list_inputs
+
+    files = list_inputs(inputs)
+    for file in files[:max_files]:
+        found = inspect_file(file)
+        typer.echo(visible(found.file))
+        for name, text in (*found.facts, *(("run", command) for command in found.commands)):
+            typer.echo(f"  {name:<12}{text}")
+    if len(files) > max_files:
+        typer.echo(f"{len(files) - max_files:,} more files; see `--max-files`")
 
 
 def preview(request: PreviewRequest) -> None:

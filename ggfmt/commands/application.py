@@ -22,7 +22,7 @@ Dialect = Literal["snowflake", "bigquery", "databricks"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ApplyRequest:
+class ApplyRequest(declaration.RowArguments):
     """Applies change files to the tables of a PostgreSQL or MariaDB database, as `ggfmt apply` does.
 
     The arguments are the options of `ggfmt apply`; those that `ggfmt.consolidate` has too are as there. `inputs` may

@@ -10,7 +10,7 @@ from datetime import datetime
 from os import PathLike
 from typing import TYPE_CHECKING, Literal, get_args, get_origin
 
-from ggfmt.commands.declaration import parameters
+from ggfmt.commands.declaration import KeyedRowArguments, RowArguments, parameters
 from ggfmt.diagnostics.diagnostic import (
     ConfigurationError,
     Diagnostic,
@@ -232,13 +232,18 @@ def _chosen_format(to: str | None, config: Sequence[str], stream: bool) -> Parse
 
 
 def input_settings(
-    input_format: str, config: Path | None, options: Properties, schema_registry: Path | None = None
+    input_format: str,
+    config: Path | None,
+    options: Properties,
+    schema_registry: Path | None = None,
+    rows: RowArguments | None = None,
 ) -> tuple[str, WriterSettings]:
     """Return the format of the input, and how it was written. Raises: UsageError GG565 for two formats."""
     from ggfmt.config.handlers import read_configuration
     from ggfmt.config.properties import entries_from_settings
     from ggfmt.formats import FORMATS
     from ggfmt.formats.api.format import DEFAULT_SETTINGS
+    from ggfmt.options.value_types import EVERY_TABLE
     from ggfmt.reading.recognition import SCHEMA_REGISTRY, source_of_handler
 
     source = DEFAULT_SETTINGS
@@ -254,7 +259,27 @@ def input_settings(
     texts = {entry.key: entry.value for entry in given.entries}
     if schema_registry is not None:
         texts[SCHEMA_REGISTRY] = os.fspath(schema_registry)
+    if rows is not None:
+        input_format = _row_format(input_format, rows)
+        columns = {"opColumn": rows.op_column, "opTsColumn": rows.op_ts_column}
+        texts |= {name: f"CDATA[{column}]" for name, column in columns.items() if column}
+        if isinstance(rows, KeyedRowArguments) and rows.key:
+            texts["primaryKeys"] = rows.key if "=" in rows.key else f"{EVERY_TABLE}={rows.key}"
     return input_format, replace(source, given=texts)
+
+
+def _row_format(input_format: str, rows: RowArguments) -> str:
+    from ggfmt.reading.recognition import INSERTS
+
+    if not (rows.csv or rows.as_ or rows.op_column or rows.op_ts_column):
+        return input_format
+    if rows.as_ and rows.op_column:
+        raise argument_error("`--as inserts` and `--op-column` exclude each other", "leave out one of them")
+    chosen = "csv" if rows.csv else INSERTS
+    if input_format not in ("auto", "csv", *(() if rows.csv else ("jsonl",))):
+        message = f"`--input-format` is `{input_format}`, and `--csv`, `--as` and `--op-column` are for rows"
+        raise argument_error(message, "leave out `--input-format`, or use `csv` or `jsonl`")
+    return chosen if input_format == "auto" else input_format
 
 
 def tables(definitions: Mapping[str, TableDef] | Paths, source: WriterSettings | None = None) -> dict[str, TableDef]:

@@ -31,7 +31,7 @@ else:
 
 
 @dataclass(frozen=True, eq=False, repr=False)  # options of Spark may be passwords
-class ConsolidateRequest:
+class ConsolidateRequest(declaration.RowArguments):
     """Writes the rows of all tables in change files as they are after the last operation, as `ggfmt consolidate` does.
 
     The arguments are the options of `ggfmt consolidate`, with the same names, meanings and defaults. Those that
@@ -219,7 +219,7 @@ def run_consolidation(
         traces=database is not None,
     )
     input_format, source = arguments.input_settings(
-        request.input_format, request.input_config, request.input_options, request.schema_registry
+        request.input_format, request.input_config, request.input_options, request.schema_registry, request
     )
     settings = settings_from(request, ConsolidationSettings)(
         inputs=files,

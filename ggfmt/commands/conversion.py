@@ -115,7 +115,7 @@ class Result(Summarized):
 
 
 @dataclass(frozen=True, eq=False, repr=False)  # options of Spark may be passwords
-class ConvertRequest:
+class ConvertRequest(declaration.KeyedRowArguments):
     """Converts change files to the messages of the configured handlers, as `ggfmt run` does.
 
     The arguments are the options of `ggfmt run`, with the same names, meanings and defaults: see `ggfmt run --help`, or
@@ -233,7 +233,7 @@ def run_conversion(request: ConvertRequest) -> Result:
     )
     request.warn(configuration.diagnostics)
     input_format, source = arguments.input_settings(
-        request.input_format, request.input_config, request.input_options, request.schema_registry
+        request.input_format, request.input_config, request.input_options, request.schema_registry, request
     )
     settings = settings_from(request, RunSettings)(
         inputs=files,

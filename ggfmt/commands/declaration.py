@@ -13,9 +13,9 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from types import ModuleType
-from typing import Any, Literal, ParamSpec, TypeVar
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar
 
-from ggfmt.dataclasses import MISSING, dataclass, fields
+from ggfmt.dataclasses import KW_ONLY, MISSING, dataclass, fields
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -289,4 +289,30 @@ JAVA_HOME = Option(metavar="DIR", panel="Spark", help="The Java to run Spark on.
 SPLIT_SIZE = Option(metavar="BYTES", panel="Spark", help="The input size of one task, for example `64m`.")
 MAX_RECORD = Option(metavar="BYTES", panel="Spark", help="The longest record; default: `64m`.")
 
+CSV = Option(panel="Input", help="Read CSV of any program: `--input-format csv`.")
+AS = Option("--as", panel="Input", help="Read CSV or JSON without operations: each row is an insert.")
+OP_COLUMN = Option(metavar="COLUMN", panel="Input", help="The column of CSV or JSON with the type of the operation.")
+OP_TS_COLUMN = Option(metavar="COLUMN", panel="Input", help="The column with the time of the operation.")
+KEY_OF_INPUT = Option(
+    "--key", metavar="KEY", multiple=False, panel="Input", help="`ID` for all tables, or `S.A=ID;S.B=ID,LINE`."
+)
 PROGRESS = Option("--progress/--no-progress", panel="Logging", help="Show a progress bar. Default: only on a terminal.")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RowArguments:
+    """How rows of CSV and JSON are operations."""
+
+    _: KW_ONLY
+    csv: Annotated[bool, CSV, After("input_format")] = False
+    as_: Annotated[Literal["inserts"] | None, AS, After("csv")] = None
+    op_column: Annotated[str | None, OP_COLUMN, After("as_")] = None
+    op_ts_column: Annotated[str | None, OP_TS_COLUMN, After("op_column")] = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KeyedRowArguments(RowArguments):
+    """The same for a command that uses keys for nothing else."""
+
+    _: KW_ONLY
+    key: Annotated[str | None, KEY_OF_INPUT, After("op_ts_column")] = None

@@ -28,7 +28,7 @@ SchemaKind = Literal["avro", "json", "xsd", "ddl"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PreviewRequest:
+class PreviewRequest(declaration.KeyedRowArguments):
     """The first messages of each table as a run would write them; nothing is written, and no Spark is started.
 
     The arguments are the options of `ggfmt preview`, in the forms that `convert` takes. The messages of a table are
@@ -73,7 +73,7 @@ def run_preview(request: PreviewRequest) -> Preview:
     if configuration.release is not None and not configuration.release.given:
         log.info("%s", visible(configuration.release.reason))
     input_format, source = arguments.input_settings(
-        request.input_format, request.input_config, request.input_options, request.schema_registry
+        request.input_format, request.input_config, request.input_options, request.schema_registry, request
     )
     settings = settings_from(request, PreviewSettings)(
         inputs=arguments.texts(request.inputs),
@@ -98,7 +98,7 @@ def run_preview(request: PreviewRequest) -> Preview:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SchemaRequest:
+class SchemaRequest(declaration.KeyedRowArguments):
     """The schemas of the messages, each with the `name` of its file and its `content` in bytes, for the tables of
     `definitions` or those found in the inputs.
 
@@ -146,7 +146,7 @@ def make_schemas(request: SchemaRequest) -> Schemas:
         configuration = arguments.configuration(config, request.settings, request.handlers, None, group=process.group)
         request.warn(configuration.diagnostics)
     input_format, source = arguments.input_settings(
-        request.input_format, request.input_config, request.input_options, request.schema_registry
+        request.input_format, request.input_config, request.input_options, request.schema_registry, request
     )
     definitions = process.definitions(arguments.tables(request.definitions, source), source)
     given = request.table, request.exclude, request.columns, request.mask, request.mask_key

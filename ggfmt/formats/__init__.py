@@ -63,6 +63,8 @@ ENTRIES: dict[str, FormatEntry] = {
     "maxwell_json": FormatEntry("maxwell", (b'"database"',)),
     "shareplex_json": FormatEntry("shareplex", (b'"meta"',)),
     "dms_json": FormatEntry("dms", (b'"record-type"',), writes=None),
+    "csv": FormatEntry("plain", writes=None),
+    "jsonl": FormatEntry("plain", writes=None),
     "wal2json": FormatEntry("wal2json", (b'"action"', b'"change"', b'"kind"'), writes=None),
     "mysql_binlog": FormatEntry("binlog", (b"\xfebin",), writes=None),
 }

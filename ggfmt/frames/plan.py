@@ -28,7 +28,7 @@ from ggfmt.model.table import STRING, Column, Kind, SqlType, TableDef
 from ggfmt.options.spec import refuse_empty
 from ggfmt.options.value_types import Keys, Size
 from ggfmt.reading.discovery import find_keys, has_keys_in_changes
-from ggfmt.reading.recognition import detect_format, reader_of, with_defaults
+from ggfmt.reading.recognition import choose_format, reader_of, with_defaults
 from ggfmt.reading.runner import Runner
 from ggfmt.reading.scan import Scan, ScanRequest, check_selection
 from ggfmt.reading.splits import Range, ReadJob, Split, view_of
@@ -172,9 +172,7 @@ def make_scan(request: Request, keys: Keys = (), held: ExitStack | None = None) 
     files = wanted.list(None if held is None else SpooledInputs(held, request.topics, standard_input=False))
     if request.input_format == "auto" and not files:
         raise frame_error("no file exists yet, so ggfmt cannot detect the format", "set `inputFormat`")
-    input_format = (
-        detect_format(files, request.max_record)[0] if request.input_format == "auto" else request.input_format
-    )
+    input_format = choose_format(files, request.input_format, request.max_record)[0]
     source = source_of(input_format, request.options)
     process = ReplicatProcess(request.replicat)
     definitions = process.definitions(load_definitions(request.definitions, source), source)

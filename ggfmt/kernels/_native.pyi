@@ -16,14 +16,14 @@ def occurrences(data: bytes, text: bytes) -> int: ...
 def envelopes(data: bytes, place: int, most: int) -> Buffer: ...
 def partitions(keys: Any, count: int) -> Buffer: ...
 def csv_rows(
-    data: bytes, place: int, more: bool, most: int, delimiter: str, quote: str, backslash: bool
+    data: bytes, place: int, more: bool, most: int, delimiter: str, quote: str, escapes: int
 ) -> tuple[Buffer, int]: ...
 def csv_to_json(
     data: bytes,
     spans: Any,
     delimiter: str,
     quote: str,
-    backslash: bool,
+    escapes: int,
     null: bytes,
     names: tuple[bytes, ...],
     changes: bool,

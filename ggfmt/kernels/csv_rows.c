@@ -1,33 +1,52 @@
-/* Rows of Arcion's CSV: where they are in a file, and the JSON of them that the JSON scanner takes.
+/* Rows of CSV: where they are in a file, and the JSON of them that the JSON scanner takes.
 
-   The writer of JSON leaves every decision on errors to the exact reader (formats/arcion/csv_read.py): for a row with
-   anything out of the ordinary it writes what is no JSON. */
+   The writer of JSON leaves every decision on errors to the exact reader (formats/csv/rows.py): for a row with anything out
+   of the ordinary it writes what is no JSON. */
 #include "escape.h"
 #include "json.h"
 #include "keys.h"
 
 enum { STATES = 4, IN_NEW = 1, IN_OLD = 2, LAST_FIELDS = 3, MAX_COLUMNS = 1 << 18 };
 enum { OP, CURSOR, COUNTS };
+enum { NO_QUOTE = -1 };
+enum { QUOTES_TWICE, IN_QUOTES, LETTERS }; /* how escapes are written; LETTERS: anywhere, and letters stand for control characters */
 
 typedef struct {
     char delimiter;
-    char quote;
-    int backslash; /* a backslash escapes in quoted fields; else a quote is doubled */
+    int quote; /* NO_QUOTE: fields have none */
+    int escapes;
 } Dialect;
 
-static int read_dialect(Dialect *dialect, int delimiter, int quote) {
-    if (delimiter < 1 || delimiter > 127 || quote < 1 || quote > 127 || delimiter == quote)
+static int read_dialect(Dialect *dialect, int delimiter, const char *quote, Py_ssize_t length) {
+    const int mark = length == 1 ? (unsigned char)*quote : NO_QUOTE;
+    if (delimiter < 1 || delimiter > 127 || length > 1 || mark > 127 || delimiter == mark || mark == 0)
         return refuse("a delimiter or quote that is no ASCII character");
     dialect->delimiter = (char)delimiter;
-    dialect->quote = (char)quote;
+    dialect->quote = mark;
     return 0;
+}
+
+static int is_quote(const Dialect *d, const char *at, const char *end) {
+    return at < end && *at == d->quote && d->quote != NO_QUOTE;
+}
+
+/* From the start of a field without quotes, or from behind a closing quote, to its delimiter, its line end or the end. */
+static const char *field_end(const Dialect *d, const char *at, const char *end, char line_end) {
+    if (line_end == d->delimiter && d->escapes != LETTERS) {
+        const char *stop = memchr(at, d->delimiter, (size_t)(end - at));
+        return stop == NULL ? end : stop;
+    }
+    for (; at < end && *at != d->delimiter && *at != line_end; at++)
+        if (*at == '\\' && d->escapes == LETTERS && at + 1 < end)
+            at++;
+    return at;
 }
 
 /* From behind an opening quote to the closing one; NULL if there is none. */
 static const char *closing(const Dialect *d, const char *at, const char *end) {
-    if (d->backslash) {
+    if (d->escapes) {
         for (; at < end; at++)
-            if (*at == '\\')
+            if (*at == '\\' || (d->escapes == LETTERS && *at == d->quote && at + 1 < end && at[1] == d->quote))
                 at++;
             else if (*at == d->quote)
                 return at;
@@ -46,10 +65,9 @@ static const char *closing(const Dialect *d, const char *at, const char *end) {
 /* From the start of a row to its line end, which may be `end`; NULL if a quote is not closed. */
 static const char *row_end(const Dialect *d, const char *at, const char *end) {
     for (;; at++) {
-        if (at < end && *at == d->quote && (at = closing(d, at + 1, end)) == NULL)
+        if (is_quote(d, at, end) && (at = closing(d, at + 1, end)) == NULL)
             return NULL;
-        while (at < end && *at != d->delimiter && *at != '\n')
-            at++;
+        at = field_end(d, at, end, '\n');
         if (at == end || *at == '\n')
             return at;
     }
@@ -59,11 +77,12 @@ static const char *row_end(const Dialect *d, const char *at, const char *end) {
    a row that may go on in it; and before one of more than `most` bytes. */
 PyObject *kernel_csv_rows(PyObject *Py_UNUSED(module), PyObject *args) {
     Dialect dialect;
-    const char *data;
-    Py_ssize_t size, place, most;
-    int more, delimiter, quote;
-    if (!PyArg_ParseTuple(args, "y#npnCCp", &data, &size, &place, &more, &most, &delimiter, &quote, &dialect.backslash) ||
-        read_dialect(&dialect, delimiter, quote) < 0)
+    const char *data, *quote;
+    Py_ssize_t size, place, most, length;
+    int more, delimiter;
+    if (!PyArg_ParseTuple(args, "y#npnCs#i", &data, &size, &place, &more, &most, &delimiter, &quote, &length,
+                          &dialect.escapes) ||
+        read_dialect(&dialect, delimiter, quote, length) < 0)
         return NULL;
     if (place < 0 || place > size || most < 0)
         return refused("the place is not in the data");
@@ -97,7 +116,7 @@ PyObject *kernel_csv_rows(PyObject *Py_UNUSED(module), PyObject *args) {
 typedef struct {
     Slice text;
     int is_quoted;
-    int is_escaped; /* a quoted field with escapes */
+    int is_escaped; /* the text has escapes */
 } Field;
 
 /* The verdict on the row in hand is TAKEN until something out of the ordinary is met; what is written from then on is lost. */
@@ -105,7 +124,7 @@ typedef struct {
     Memory memory;
     Dialect dialect;
     Slice null;
-    Keys names; /* of columns, as members start: `"ID":` */
+    Keys names; /* of columns, as members start: `"ID":`; or of members of the row itself, as `,"op":` */
     int columns;
     int is_change; /* not a row of a snapshot */
     Slice head;
@@ -136,17 +155,20 @@ static int take_apart(Rows *rows, const char *at, const char *end) {
         Field *field = &rows->fields[i];
         if (i && (at == end || *at++ != d->delimiter))
             return 0;
-        *field = (Field){{at, 0}, at < end && *at == d->quote, 0};
-        const char *stop = field->is_quoted ? closing(d, ++field->text.start, end)
-                                            : memchr(at, d->delimiter, (size_t)(end - at));
-        if (stop == NULL && field->is_quoted)
+        *field = (Field){{at, 0}, is_quote(d, at, end), 0};
+        const char *stop = field->is_quoted ? closing(d, ++field->text.start, end) : field_end(d, at, end, d->delimiter);
+        if (stop == NULL)
             return 0;
-        at = stop == NULL ? end : stop + field->is_quoted;
-        field->text.length = (size_t)(at - field->is_quoted - field->text.start);
-        field->is_escaped = field->is_quoted && memchr(field->text.start, d->backslash ? '\\' : d->quote, field->text.length);
+        at = stop + field->is_quoted;
+        field->text.length = (size_t)(stop - field->text.start);
+        field->is_escaped = ((field->is_quoted && d->escapes != IN_QUOTES) && memchr(field->text.start, d->quote, field->text.length)) ||
+                            (d->escapes >= (field->is_quoted ? IN_QUOTES : LETTERS) && memchr(field->text.start, '\\', field->text.length));
     }
     return at == end;
 }
+
+/* The letters after a backslash that PostgreSQL and MySQL write for characters, and these characters. */
+static const char ESCAPED[] = "bfnrtv0Z", MEANT[] = "\b\f\n\r\t\v\0\x1a";
 
 /* The text of a field. It is in `rows->text` if the field has escapes. */
 static Slice text_of(Rows *rows, const Field *field) {
@@ -160,19 +182,24 @@ static Slice text_of(Rows *rows, const Field *field) {
     }
     char *to = rows->text.data;
     for (const char *at = field->text.start, *end = at + field->text.length; at < end; at++) {
-        if (!d->backslash && *at == d->quote)
-            at++; /* the second one of two */
-        else if (d->backslash && *at == '\\' && at + 1 < end && (at[1] == '\\' || at[1] == d->quote))
-            at++;
-        *to++ = *at;
+        if (field->is_quoted && d->escapes != IN_QUOTES && *at == d->quote) {
+            *to++ = *++at; /* the second one of two */
+        } else if (d->escapes == LETTERS && *at == '\\' && at + 1 < end) {
+            const char *letter = strchr(ESCAPED, *++at);
+            *to++ = letter == NULL || *at == '\0' ? *at : MEANT[letter - ESCAPED];
+        } else {
+            if (d->escapes == IN_QUOTES && *at == '\\' && at + 1 < end && (at[1] == '\\' || at[1] == d->quote))
+                at++;
+            *to++ = *at;
+        }
     }
     return (Slice){rows->text.data, (size_t)(to - rows->text.data)};
 }
 
-/* NULL without quotes: nothing, or the word for it. */
+/* NULL without quotes: the word for it, or nothing, which is a text only among escapes of letters. */
 static int is_null(const Rows *rows, const Field *field) {
     const int is_word = slice_is(&field->text, rows->null.start, rows->null.length);
-    return !field->is_quoted && (field->text.length == 0 || is_word);
+    return !field->is_quoted && ((field->text.length == 0 && rows->dialect.escapes != LETTERS) || is_word);
 }
 
 static void put_text(Rows *rows, Slice text) {
@@ -228,6 +255,11 @@ static int state_of(Rows *rows, int column) {
     return 0;
 }
 
+/* Whether a field is a member of the row itself, and no column. */
+static int is_member(const Rows *rows, int field) {
+    return *rows->names.all[field].text == ',';
+}
+
 /* Writes a member that is an image, of the columns that have a value there; in a snapshot, of all. One without columns is
    written only if operations of this type have the image. */
 static void put_image(Rows *rows, const char *member, int image, int is_there) {
@@ -236,7 +268,7 @@ static void put_image(Rows *rows, const char *member, int image, int is_there) {
     int count = 0;
     put(rows, member, strlen(member));
     for (int i = 0; i < rows->columns; i++) {
-        if (rows->is_change && !(state_of(rows, i) & image))
+        if (rows->is_change ? !(state_of(rows, i) & image) : is_member(rows, i))
             continue;
         put(rows, count++ ? "," : "{", 1);
         put(rows, rows->names.all[i].text, rows->names.all[i].length);
@@ -270,7 +302,12 @@ static Verdict put_row(Rows *rows, const char *at, const char *end) {
         put_object(rows, ",\"operationcount\":", &last[COUNTS]);
         put_image(rows, ",\"before\":", IN_OLD, is_delete);
     } else {
-        PUT(rows, ",\"opType\":\"I\"");
+        for (int i = 0; i < rows->columns; i++) {
+            if (!is_member(rows, i))
+                continue;
+            put(rows, rows->names.all[i].text, rows->names.all[i].length);
+            put_value(rows, &rows->fields[i]);
+        }
     }
     put_image(rows, ",\"after\":", IN_NEW, !is_delete);
     PUT(rows, "}");
@@ -307,23 +344,23 @@ static int read_names(Rows *rows, PyObject *names) {
     return rows->fields == NULL ? -1 : keys_read(&rows->names, &rows->memory, names);
 }
 
-/* csv_to_json(data, spans, delimiter, quote, backslash, null, names, changes, head): the JSON of rows, and the int64 ends
+/* csv_to_json(data, spans, delimiter, quote, escapes, null, names, changes, head): the JSON of rows, and the int64 ends
    of it. `head` starts each object, and `names` start its members. */
 PyObject *kernel_csv_to_json(PyObject *Py_UNUSED(module), PyObject *args) {
     Rows rows = {0};
     Py_buffer spans;
     PyObject *names, *result = NULL;
-    const char *data;
-    Py_ssize_t size, head, null;
-    int delimiter, quote;
-    if (!PyArg_ParseTuple(args, "y#y*CCpy#O!py#", &data, &size, &spans, &delimiter, &quote, &rows.dialect.backslash,
+    const char *data, *quote;
+    Py_ssize_t size, head, null, length;
+    int delimiter;
+    if (!PyArg_ParseTuple(args, "y#y*Cs#iy#O!py#", &data, &size, &spans, &delimiter, &quote, &length, &rows.dialect.escapes,
                           &rows.null.start, &null, &PyTuple_Type, &names, &rows.is_change, &rows.head.start, &head))
         return NULL;
     Bytes ends = {0};
     rows.null.length = (size_t)null;
     rows.head.length = (size_t)head;
     rows.end = data + size;
-    if (read_dialect(&rows.dialect, delimiter, quote) == 0 && read_names(&rows, names) == 0 &&
+    if (read_dialect(&rows.dialect, delimiter, quote, length) == 0 && read_names(&rows, names) == 0 &&
         put_rows(&rows, data, size, spans.buf, spans.len / (Py_ssize_t)(2 * sizeof(int64_t)), &ends) == 0)
         result = Py_BuildValue("y#N", rows.out.data == NULL ? "" : rows.out.data, (Py_ssize_t)rows.out.size, bytes_take(&ends));
     memory_free(&rows.memory);

@@ -261,13 +261,17 @@ def _murmur2(data: bytes) -> int:
     return found ^ found >> 15
 
 
+# How escapes are written in CSV: a quote twice; after a backslash in quotes; after one anywhere, also as letters.
+DOUBLED, IN_QUOTES, LETTERS = range(3)
+
+
 def csv_rows(
-    data: bytes, place: int, more: bool, most: int, delimiter: str, quote: str, backslash: bool
+    data: bytes, place: int, more: bool, most: int, delimiter: str, quote: str, escapes: int
 ) -> tuple[bytes, int]:
     """Return starts and ends of rows in turns, and where the next row starts. If `more` bytes follow, a row that may go
     on in them ends the search; a row of more than `most` bytes always does. A field whose closing quote never comes
     ends with its line."""
-    match_row, spans = _csv_row(delimiter, quote, backslash).match, array("q")
+    match_row, spans = _csv_row(delimiter, quote, escapes).match, array("q")
     while place < len(data):
         stop = min(len(data), place + most + 1)  # the line end of the longest row is its next byte
         is_rest = stop <= place + most
@@ -286,11 +290,12 @@ def csv_rows(
 
 
 @lru_cache(maxsize=64)
-def _csv_row(delimiter: str, quote: str, backslash: bool) -> re.Pattern[bytes]:
+def _csv_row(delimiter: str, quote: str, escapes: int) -> re.Pattern[bytes]:
     """Return the expression of a row. It can match in one way only, so that trying others takes no time: a closing
     quote is never followed by a quote."""
     d, q = re.escape(delimiter), re.escape(quote)
-    body = rf"[^{q}\\]*(?:\\.[^{q}\\]*)*" if backslash else rf"[^{q}]*(?:{q}{q}[^{q}]*)*"
-    closed = rf"{q}{body}{q}" + ("" if backslash else rf"(?!{q})")
-    whole = rf"(?:{closed}[^{d}\n]*|(?!{q})[^{d}\n]*)"
+    bodies = rf"[^{q}]*(?:{q}{q}[^{q}]*)*", rf"[^{q}\\]*(?:\\.[^{q}\\]*)*", rf"[^{q}\\]*(?:(?:\\.|{q}{q})[^{q}\\]*)*"
+    plain = rf"[^{d}\n\\]*(?:\\(?:.|\Z)[^{d}\n\\]*)*" if escapes == LETTERS else rf"[^{d}\n]*"
+    closed = rf"{q}{bodies[escapes]}{q}" + ("" if escapes == IN_QUOTES else rf"(?!{q})")
+    whole = rf"(?:{closed}{plain}|(?!{q}){plain})" if quote else plain
     return re.compile(rf"{whole}(?:{d}{whole})*(?=\n|\Z)".encode(), re.DOTALL)

@@ -124,7 +124,9 @@ def damage(error: Exception, kind: str) -> str:
     if "memory" in str(error).lower():
         limit = f"{MAX_MEMORY_BYTES / 1e6:.0f} MB"
         return f"the {kind} data needs more than {limit} of memory: compress it with `{kind} -9` or less"
-    return f"the {kind} data is damaged, or followed by other data: {error}"
+    return (
+        f"the {kind} data is damaged, or followed by other data, or the file only has the name of such a file: {error}"
+    )
 
 
 @dataclass(frozen=True)

@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
-import pkgutil
 import re
 from collections import Counter
-from collections.abc import Sequence
 from contextlib import suppress
 
 from ggfmt.formats.json.files import UnsupportedMessages
+from ggfmt.reading.kinds import kinds
 
 _ROWS = "changes have operations, in a form that `ggfmt formats` lists; to compare rows, use `ggfmt compare`"
 _NO_CHANGES = "name only files with changes in a format that `ggfmt formats` lists"
+_OF_TRAILS = "for a trail of GoldenGate, see `ggfmt docs read-trails`"
 _UTF_8 = "convert it to UTF-8, for example with `iconv -f %s -t UTF-8`"
 _LOOKED_AT = 8 << 10  # bytes; some expressions try each of them
 _DELIMITERS = (b",", b";", b"\t", b"|")
 
 
 def identify_foreign(head: bytes) -> UnsupportedMessages | None:
-    """Return what a file with such first bytes probably is, if it fits no format; None if it may be anything."""
-    looks: dict[str, list[str]] = {}
-    for line in (pkgutil.get_data(__package__, "foreign_files.txt") or b"").decode().splitlines():
-        if line in ("[binary]", "[text]"):
-            of_section = looks[line] = []
-        elif "\t" in line:
-            of_section.append(line)
+    """Return what a file with such first bytes is, if it fits no format; None if it may be anything."""
     start = head[:_LOOKED_AT]
-    binary, text = looks.values()
-    return _look_at(start, binary) or _other_charset(head) or _look_at(start, text) or _table(start)
+    return _look_at(start, "binary") or _look_at(start, "text")
 
 
-def _look_at(head: bytes, lines: Sequence[str]) -> UnsupportedMessages | None:
-    for look, what, help in (line.split("\t") for line in lines):
-        if re.match(look.encode(), head, re.DOTALL | re.IGNORECASE):
-            return UnsupportedMessages(what, help)
-    return None
+def identify_last(head: bytes) -> UnsupportedMessages | None:
+    """Return what a file probably is that nothing else names; None if it may be anything."""
+    start = head[:_LOOKED_AT]
+    return _look_at(start, "charset") or _other_charset(head) or _look_at(start, "last") or _table(start)
+
+
+def _look_at(head: bytes, section: str) -> UnsupportedMessages | None:
+    return next((kind for start, kind in kinds(section) if start.match(head)), None)
 
 
 def _other_charset(head: bytes) -> UnsupportedMessages | None:
@@ -44,7 +40,9 @@ def _other_charset(head: bytes) -> UnsupportedMessages | None:
         return None
     except UnicodeDecodeError:
         if re.search(rb"[\0-\x08\x0e-\x1a\x1c-\x1f]", text):
-            return UnsupportedMessages("a binary file", _NO_CHANGES)
+            return UnsupportedMessages(
+                "a binary file", f"ggfmt reads no trails: {_OF_TRAILS}; otherwise, {_NO_CHANGES}"
+            )
     with suppress(UnicodeDecodeError):
         if re.search("[\u4e00-\u9fff]{2}", text.decode("gbk")):
             return UnsupportedMessages("a text in GBK", _UTF_8 % "GBK")

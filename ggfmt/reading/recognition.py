@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,61 +12,22 @@ from ggfmt.formats.api.format import DEFAULT_SETTINGS, Context, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES, Chunk, Layout, Reader, Reject, record_size_error
 from ggfmt.formats.json.cut import RecordBoundaries
 from ggfmt.formats.json.dumps import plain_head
-from ggfmt.formats.json.files import UnsupportedMessages, find_layout, preamble, record_spans, unread
+from ggfmt.formats.json.files import find_layout, preamble, record_spans
 from ggfmt.java.text import InvalidValueError, visible
-from ggfmt.lazy import lazy_regex
 from ggfmt.location import retried
 from ggfmt.options.value_types import OpKey
 from ggfmt.reading.files import InputFile, open_input, unreadable_stops
+from ggfmt.reading.kinds import identify_unsupported
 
 if TYPE_CHECKING:
     from ggfmt.config.handlers import Configuration  # loads the readers of handler files, which workers do not need
 
+INSERTS = "inserts"  # in place of a format: rows of CSV or JSON, as the first bytes show
 SCHEMA_REGISTRY = "schemaRegistry"  # which has an option of its own
 HEAD_BYTES = 256 << 10
 ENOUGH_HEAD_BYTES = 1 << 20  # of the head in which a record is looked for that shows the format
 LONGEST_HEAD_BYTES = 64 << 20  # of the head in which the end of the first record is looked for
 _OF_HEADERS = (b"<", b"Obj\x01")  # files whose first bytes show the format, though the first record is not whole
-
-# Files that ggfmt does not read and that their first bytes name: archives, tables of other systems, trail files.
-
-_UNPACK = "unpack it, and read the files in it"
-_EXPORT = "export changes in a format that `ggfmt formats` lists; a table has no operations"
-_TRAIL = (
-    "let a Replicat of GoldenGate for Big Data write the trail as `json`, for example with a File Writer handler, "
-    "and read those files"
-)
-_AGAIN = "add `%s` to the file name"
-
-# How such files start; the first that fits counts. None of these can be the start of a text, or of messages in Avro.
-# The header record of a trail begins with `F`, and in it the first token of the first group has a signature, as dumps
-# of headers by Logdump show it: http://oracle-help.com/goldengate/logdump-utility-in-golden-gate/.
-_STARTS = tuple(
-    (lazy_regex(start, re.DOTALL), UnsupportedMessages(what, help))
-    for start, what, help in (
-        (rb".{0,56}GG\r\nTL\n\r", "a GoldenGate trail file", _TRAIL),
-        (rb"PK(?:\x03\x04|\x05\x06|\x07\x08)(?=.*\[Content_Types\]\.xml)(?=.*xl/)", "an Excel workbook", _EXPORT),
-        (rb"PK(?:\x03\x04|\x05\x06|\x07\x08)", "a ZIP archive", _UNPACK),
-        (rb"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", _UNPACK),
-        (rb"Rar!\x1a\x07", "a RAR archive", _UNPACK),
-        (rb"\x1f\x8b\x08", "a gzip file without the extension `.gz`", _AGAIN % ".gz"),
-        (rb"\xfd7zXZ\0", "an xz file without the extension `.xz`", _AGAIN % ".xz"),
-        (rb"\x28\xb5\x2f\xfd", "a zstd file without the extension `.zst`", _AGAIN % ".zst"),
-        (rb"BZh.(?:1AY&SY|\x17rE8P\x90)", "a bzip2 file without the extension `.bz2`", _AGAIN % ".bz2"),
-        (rb"\x04\x22\x4d\x18", "an LZ4 file", "decompress it, or compress it with gzip, bzip2, xz or zstd"),
-        (rb"\xff\x06\0\0sNaPpY", "a Snappy file", "decompress it, or compress it with gzip, bzip2, xz or zstd"),
-        (rb"PAR1\x15", "a Parquet file", _EXPORT),
-        (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a Microsoft Office document, such as an Excel workbook", _EXPORT),
-        (rb"SQLite format 3\0", "a SQLite database", _EXPORT),
-        (rb"ORC.{0,60}[\0-\x08]", "an ORC file", _EXPORT),
-        (rb"(?=.{0,256}\0).{257}ustar", "a tar archive", _UNPACK),
-    )
-)
-
-
-def identify_unsupported(head: bytes) -> UnsupportedMessages | None:
-    """Return the kind of a file that ggfmt does not read, by its first bytes, decompressed; None for others."""
-    return next((known for start, known in _STARTS if start.match(head)), None)
 
 
 @dataclass(frozen=True)
@@ -80,25 +40,71 @@ class PlannedInput:
     whole: bool = False
 
 
+@dataclass(frozen=True)
+class Recognition:
+    """What the first bytes of a file show.
+
+    stored    the bytes, decompressed
+    head      the bytes of records, without the messages of Kafka around them
+    envelope  what these messages are; None if there are none
+    reasons   the formats that the records fit, and why
+    """
+
+    stored: bytes
+    head: bytes
+    envelope: str | None
+    reasons: Mapping[str, str]
+
+
+def recognize(file: InputFile, max_record: int = MAX_RECORD_BYTES) -> Recognition:
+    """Return the formats that a file fits. Raises: Abend GG309 if its first bytes are of no text and no messages."""
+    most = max(LONGEST_HEAD_BYTES, max_record + HEAD_BYTES)
+    size = HEAD_BYTES
+    while True:
+        stored = read_head(file, size)
+        refuse_unsupported(file, stored)
+        is_cut = len(stored) == size and _is_cut(stored)
+        if is_cut and size < most and not stored.startswith(_OF_HEADERS):
+            size = min(4 * size, most)
+            continue
+        head, envelope = plain_head(stored)
+        names = _candidates(head) if envelope is None else _of_messages(_candidates(head), stored)
+        reasons = {name: reason for name in names if (reason := reader_of(name).sniff(head))}
+        if reasons or len(stored) < size or size >= (most if is_cut else min(most, ENOUGH_HEAD_BYTES)):
+            return Recognition(stored, head, envelope, reasons)
+        size = min(4 * size, most)
+
+
+def choose_format(files: Sequence[InputFile], given: str, max_record: int = MAX_RECORD_BYTES) -> tuple[str, str]:
+    """Return the input format, and why: the given one, which may be `auto` or `INSERTS`.
+
+    Raises: UsageError GG309 for an unknown format, and for rows that are changes in another format; otherwise as
+    `detect_format`.
+    """
+    if given == "auto":
+        return detect_format(files, max_record)
+    if given != INSERTS:
+        reader_of(given)  # which refuses an unknown format
+        if not FORMATS[given].any_text:
+            return given, "set by `--input-format` or `--input-config`"
+    for file in files:
+        found = recognize(file, max_record)
+        if found.head.strip():
+            for name, reason in found.reasons.items():
+                message = f"the input has changes in the format `{name}`, and no rows: {reason}"
+                help = f"use `--input-format {name}`, without `--csv` and `--as`"
+                raise Abend("GG309", message, file.shown, help)
+            name = given if given != INSERTS else "jsonl" if found.head.lstrip()[:1] in (b"{", b"[") else "csv"
+            return name, "set by `--input-format`, `--csv` or `--as`"
+    return ("csv" if given == INSERTS else given), "no input"
+
+
 def detect_format(files: Sequence[InputFile], max_record: int = MAX_RECORD_BYTES) -> tuple[str, str]:
     """Return the input format by the first input that holds anything, and why. Raises: Abend GG309 if none or two fit,
     GG316 if its first record is longer than `max_record` bytes."""
-    most = max(LONGEST_HEAD_BYTES, max_record + HEAD_BYTES)
     for file in files:
-        size = HEAD_BYTES
-        while True:
-            stored = read_head(file, size)
-            refuse_unsupported(file, stored)
-            is_cut = len(stored) == size and _is_cut(stored)
-            if is_cut and size < most and not stored.startswith(_OF_HEADERS):
-                size = min(4 * size, most)
-                continue
-            head, envelope = plain_head(stored)
-            names = _candidates(head) if envelope is None else _of_messages(_candidates(head), stored)
-            reasons = {name: reason for name in names if (reason := reader_of(name).sniff(head))}
-            if reasons or len(stored) < size or size >= (most if is_cut else min(most, ENOUGH_HEAD_BYTES)):
-                break
-            size = min(4 * size, most)
+        found = recognize(file, max_record)
+        stored, head, envelope, reasons = found.stored, found.head, found.envelope, found.reasons
         if not head.strip():
             continue
         if len(reasons) == 1:
@@ -120,19 +126,9 @@ def detect_format(files: Sequence[InputFile], max_record: int = MAX_RECORD_BYTES
                 "ggfmt reads only messages in JSON: for other messages, read the files of a sink; for JSON, give "
                 "`--input-format`"
             )
-        from ggfmt.formats.goldengate.delimited.guess import guessed_command
-        from ggfmt.reading.foreign_files import identify_foreign
+        from ggfmt.reading.row_files import describe_unrecognized
 
-        command = guessed_command(file.shown, head[:HEAD_BYTES]) if envelope is None else None
-        if command is not None:
-            verdict = "looks like delimited text, whose settings no file shows"
-            help = f"give the handler file that wrote it with `--input-config`, or try `{command}`"
-        known = unread(head)
-        foreign = None if known or envelope or command else identify_foreign(stored)
-        if foreign is not None:
-            verdict, help = f"fits no input format; the file looks like {foreign.what}", foreign.help
-        if known is not None:
-            verdict, help = f"is {known.what}, which ggfmt does not read", known.help
+        verdict, help = describe_unrecognized(file.shown, stored, head, envelope) or (verdict, help)
         raise Abend("GG309", f"the first record {verdict}", file.shown, help)
     return "json", "no input"
 

@@ -30,7 +30,7 @@ from ggfmt.reading.discovery import discover, discover_from_head, find_keys
 from ggfmt.reading.files import InputFile, keep, map_files, read_errors_stop, small_objects, unreadable_stops
 from ggfmt.reading.listing import list_inputs
 from ggfmt.reading.progress import DISCOVERY, READING, ROUTING, ProgressTracker, Stopwatch
-from ggfmt.reading.recognition import PlannedInput, detect_format, layout_of, reader_of, with_defaults
+from ggfmt.reading.recognition import PlannedInput, choose_format, layout_of, reader_of, with_defaults
 from ggfmt.reading.routing import has_many_tables, route
 from ggfmt.reading.runner import InProcess, Runner
 from ggfmt.reading.splits import Cut, ReadJob, Split, Splits, Window, view_of
@@ -62,6 +62,7 @@ class ReadOutcome(Protocol):
 
 
 MAX_NAMES = 10  # of tables, in a help text
+_MAX_NOTES = 5  # of layouts, in the log
 
 J = TypeVar("J", bound=ReadJob)
 J_contra = TypeVar("J_contra", bound=ReadJob, contravariant=True)
@@ -113,15 +114,12 @@ class Scan:
         self.request = request
         self.files = files
         self.may_lack = not files
-        if request.input_format == "auto":
-            self.input_format, self.reason = detect_format(files, request.max_record)
-        else:
-            self.input_format, self.reason = request.input_format, "set by `--input-format` or `--input-config`"
-        reader_of(self.input_format)  # which refuses an unknown format
+        self.input_format, self.reason = choose_format(files, request.input_format, request.max_record)
         self.source = _with_keys(with_defaults(request.source, self.input_format), request.keys)
         self.reader = reader_of(self.input_format, self.source)
         self._small = small_objects(files)
         self._inputs: dict[int, PlannedInput] = {}
+        self._notes: set[str] = set()  # what was logged of the layouts
 
     def input(self, index: int) -> PlannedInput:
         return self._inputs.get(index) or self._planned([index])[0]
@@ -138,6 +136,9 @@ class Scan:
         new = [index for index in indices if index not in self._inputs]
         for index, (file, layout) in zip(new, map_files([self.files[index] for index in new], self._look), strict=True):
             self._inputs[index] = PlannedInput(file, index, replace(layout, max_record=self.request.max_record))
+            if layout.note and layout.note not in self._notes and len(self._notes) < _MAX_NOTES:
+                self._notes.add(layout.note)
+                log.info("%s: %s", file.shown, layout.note)
         return [self._inputs[index] for index in indices]
 
     def _look(self, file: InputFile) -> tuple[InputFile, Layout]:

@@ -18,12 +18,12 @@ from typing import Any, BinaryIO, cast
 from ggfmt import signals
 from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
+from ggfmt.formats.api.reading import STANDARD_INPUT
 from ggfmt.kafka import is_kafka
 from ggfmt.location import Location
 from ggfmt.reading.files import BUFFER_BYTES, Compression, InputFile, stat_file, unreadable
 
 ARGUMENT = "-"  # a file of this name is `./-`
-SHOWN = "<stdin>"
 
 _PACKED: dict[bytes, Compression] = {
     b"\x1f\x8b": "gzip",
@@ -45,7 +45,7 @@ def check_standard_input(inputs: Sequence[str], checkpoint: str | None = None) -
         help = "leave out `--checkpoint`, or write the input to a file"
     else:
         return
-    raise UsageError("GG518", message, SHOWN, help)
+    raise UsageError("GG518", message, STANDARD_INPUT, help)
 
 
 @dataclass
@@ -93,10 +93,12 @@ class Spool:
         source: Any = None if sys.stdin is None else sys.stdin.buffer
         if source is None:
             help = "give a file, or pipe the output of a program: `... | ggfmt run -`"
-            raise UsageError("GG518", "standard input is not available", SHOWN, help)
+            raise UsageError("GG518", "standard input is not available", STANDARD_INPUT, help)
         if sys.stdin.isatty():
             log.info("reading standard input; press Ctrl-D to end it")
-        return self.keep(getattr(source, "raw", source), SHOWN, self.path(SHOWN, "stdin"), packed=True)
+        return self.keep(
+            getattr(source, "raw", source), STANDARD_INPUT, self.path(STANDARD_INPUT, "stdin"), packed=True
+        )
 
 
 def append_bytes(path: Path, shown: str, data: bytes) -> None:
@@ -111,8 +113,8 @@ def append_bytes(path: Path, shown: str, data: bytes) -> None:
 def _cannot_keep(shown: str, directory: Path | str | None, error: OSError) -> Abend:
     help = "set TMPDIR to a directory with enough space for the whole input"
     place = "a temporary file" if directory is None else f"`{directory}`"
-    what = "standard input" if shown == SHOWN else "the topic"
-    if shown != SHOWN:
+    what = "standard input" if shown == STANDARD_INPUT else "the topic"
+    if shown != STANDARD_INPUT:
         help += ", or give one with `--staging`"
     return Abend("GG518", f"{what} cannot be stored in {place}: {error.strerror or error}", shown, help)
 

@@ -21,6 +21,7 @@ import ggfmt
 from ggfmt.cli import app, app_for, completion, main
 from ggfmt.cli.message_commands import run
 from ggfmt.cli.typer_commands import CommandParameters, register, with_common_options
+from ggfmt.commands import arguments
 from ggfmt.commands.api import request_function
 from ggfmt.commands.comparison import CompareRequest, run_comparison
 from ggfmt.commands.consolidation import ConsolidateRequest, run_consolidation
@@ -136,6 +137,9 @@ def fields_read(body: Any) -> set[str]:
     calls = (node for node in nodes if isinstance(node, ast.Call) and "request" in map(ast.unparse, node.args))
     names = {call.func.id for call in calls if isinstance(call.func, ast.Name)}
     own = (body.__globals__[name] for name in names)
+    if any(ast.unparse(node) == "arguments.input_settings" for node in nodes):
+        rows = ast.walk(ast.parse(inspect.getsource(arguments)))
+        read |= {node.attr for node in rows if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "rows"}
     return read.union(*(fields_read(each) for each in own if each.__module__ == body.__module__))
 
 

@@ -22,7 +22,7 @@ from strategies import Changes
 import ggfmt
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, UsageError
 from ggfmt.formats.api.writing import RowErrors
-from ggfmt.reading.recognition import identify_unsupported
+from ggfmt.reading.kinds import identify_unsupported
 
 SOURCE = {"connector": "mongodb", "db": "shop", "collection": "t", "ts_ms": 1}
 DOCUMENT = {"op": "c", "after": '{"_id": {"$oid": "5f"}, "n": 1}', "source": SOURCE, "ts_ms": 1}
@@ -120,7 +120,7 @@ TRAIL = bytes.fromhex("46000337 30000337 30000008 47470d0a544c0a0d 3100000200063
 FOREIGN: dict[str, tuple[bytes, str, str]] = {
     "x.zip": (archive("zip"), "a ZIP archive", "unpack it"),
     "empty.zip": (b"PK\x05\x06" + bytes(18), "a ZIP archive", "unpack it"),
-    "x.xlsx": (archive("workbook"), "an Excel workbook", "export changes"),
+    "x.xlsx": (archive("workbook"), "an Excel workbook", "save the sheet"),
     "x.xls": (bytes.fromhex("d0cf11e0a1b11ae1") + bytes(500), "such as an Excel workbook", "export changes"),
     "x.7z": (bytes.fromhex("377abcaf271c0004"), "a 7-Zip archive", "unpack it"),
     "x.tar": (archive("tar"), "a tar archive", "unpack it"),

@@ -102,6 +102,7 @@ class Format:
     legal_name   returns whether a name is legal in Avro; None if messages are not Avro
     losses       what the messages do not show of operations; losses of single values are counted where they happen
     by_table     a file can hold only one table, with one definition
+    any_text     any rows fit the format, also changes in another format, which must not be read as such rows
     times_in_utc  times of operations are in UTC; otherwise they are local times of the source, without a zone
     since        release of GoldenGate that introduced the format, for a format of GoldenGate
     proposed     non-default lines of a new handler file, without `gg.handler.<name>.`
@@ -117,6 +118,7 @@ class Format:
     legal_name: Callable[[str], object] | None = None
     losses: tuple[Loss, ...] = ()
     by_table: bool = False
+    any_text: bool = False
     times_in_utc: bool = False
     since: str = FIRST_RELEASE
     proposed: tuple[str, ...] = ()

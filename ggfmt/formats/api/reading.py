@@ -22,6 +22,7 @@ from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, TableDef
 
 MAX_RECORD_BYTES = 64 << 20
+STANDARD_INPUT = "<stdin>"  # in place of the name of a file
 HEAD_OF_LONG = 1 << 10  # bytes of a too long record that are kept
 EVERY_TABLE_OF = ".*"  # the end of a name that stands for all tables before the dot
 
@@ -39,6 +40,7 @@ class Layout:
     keys        column names in the keys of all records, if another file has the keys
     messages    the file with the places of messages in the file, if this has the values of a topic (`message_at`)
     record_end  what is after each record, the last one too, of a file of lines that is not splittable
+    note        what the first bytes have shown, for the log of a run; empty if there was nothing to find
     """
 
     splittable: bool
@@ -50,6 +52,7 @@ class Layout:
     keys: tuple[str, ...] = field(default=(), kw_only=True)
     messages: str | None = field(default=None, kw_only=True)
     record_end: bytes = field(default=b"", kw_only=True)
+    note: str = field(default="", kw_only=True)
 
 
 class KafkaMessage(NamedTuple):

@@ -19,10 +19,9 @@ from __future__ import annotations
 from ggfmt.dataclasses import dataclass
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import DialectOptions, Format, primary_keys_option
-from ggfmt.java.text import InvalidValueError
-from ggfmt.lazy import lazy_regex
+from ggfmt.formats.csv import FieldDelimiter, NullWord, columns_option
 from ggfmt.options.spec import choice, option, switch
-from ggfmt.options.value_types import Delimiter, TableKeys, Text
+from ggfmt.options.value_types import Text
 
 REALTIME, SNAPSHOT = "realtime", "snapshot"
 DIRECTORY, FILE = "directory", "file"
@@ -31,45 +30,6 @@ DOUBLED, BACKSLASH = "doubled", "backslash"
 # The members of a header, after or instead of the names of columns.
 VALUE_SUFFIXES = ("_NEW_VAL", "_OLD_VAL", "_EXISTS_VAL")
 LAST_FIELDS = ("opType", "cursor", "operationcount")
-
-# Without quotes, these are no names of columns: what other files have between fields, and numbers and times.
-DELIMITERS = ",;\t|\x01"
-_DAY = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}"
-VALUE = rf"[+-]?\.?\d[\d.,_]*(?:[eE][+-]?\d+)?|(?:{_DAY})(?:[T :].*)?|\d{{1,2}}:\d\d(?::.*)?"
-
-_WORD = lazy_regex(r"[A-Za-z0-9_\\<>()-]*")
-
-
-class TableColumns(TableKeys):
-    """Tables with their columns, in the order in which files have them."""
-
-    legal = "tables with their columns, such as `S.ORDERS=ID,NAME;S.LINES=ORDER_ID,LINE`"
-
-
-@dataclass(frozen=True)
-class FieldDelimiter(Delimiter):
-    """One character that no number, quote or word for NULL has."""
-
-    legal = "one ASCII character, but not a letter, digit, blank, quote, line end or one of `_\\<>()-`"
-
-    def parse(self, text: str) -> str:
-        value = super().parse(text)
-        if len(value) != 1 or not value.isascii() or value in "\"' \r\n" or _WORD.fullmatch(value):
-            raise InvalidValueError(f"cannot be `{text[:60]}`", f"give {self.legal}")
-        return value
-
-
-@dataclass(frozen=True)
-class NullWord(Text):
-    """A text that needs no quotes between delimiters."""
-
-    legal = "letters, digits and `_\\<>()-`, or nothing"
-
-    def parse(self, text: str) -> str:
-        value = super().parse(text)
-        if not _WORD.fullmatch(value):
-            raise InvalidValueError(f"cannot be `{text[:60]}`", f"give {self.legal}")
-        return value
 
 
 @dataclass(frozen=True)
@@ -99,12 +59,7 @@ class ArcionCsvOptions(DialectOptions):
         (DIRECTORY, "the directory of the file"),
         (FILE, "the file name without its suffixes"),
     )
-    columns: tuple[tuple[str, tuple[str, ...]], ...] = option(
-        TableColumns(),
-        (),
-        "The columns of tables in the order of the fields, for reading files without a header.",
-        example="GG.TCUSTORD=CUST_CODE,PRODUCT,AMOUNT",
-    )
+    columns: tuple[tuple[str, tuple[str, ...]], ...] = columns_option()
     include_header: bool = switch("Start each file with a header line: the names of the fields.")
     delimiter: str = option(FieldDelimiter(), ",", "The character between fields.")
     quote: str = choice(

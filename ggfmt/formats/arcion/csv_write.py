@@ -17,9 +17,10 @@ from ggfmt.columnar.metadata import Clock
 from ggfmt.columnar.pieces import Piece, join
 from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.writing import TextFraming, WriteSupport
-from ggfmt.formats.arcion import BACKSLASH, DELIMITERS, LAST_FIELDS, SNAPSHOT, VALUE, VALUE_SUFFIXES, ArcionCsvOptions
+from ggfmt.formats.arcion import BACKSLASH, LAST_FIELDS, SNAPSHOT, VALUE_SUFFIXES, ArcionCsvOptions
 from ggfmt.formats.arcion.changes import states, values_of
 from ggfmt.formats.arcion.cursor import count_texts, cursor_texts
+from ggfmt.formats.csv import DELIMITERS, VALUE
 from ggfmt.formats.records.formatter import DialectFormatter
 from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.model.table import TableDef

@@ -22,7 +22,9 @@ from ggfmt.config.handlers import read_configuration
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context, Projection, WriterSettings
 from ggfmt.formats.api.writing import RowErrors
-from ggfmt.formats.arcion import FieldDelimiter, NullWord, csv_read
+from ggfmt.formats.arcion import csv_read
+from ggfmt.formats.csv import FieldDelimiter, NullWord, cut
+from ggfmt.formats.csv.rows import CsvRow
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Catalog, Column, TableDef
 from ggfmt.options.spec import Options
@@ -497,12 +499,12 @@ def test_records_are_found_wherever_blocks_of_the_file_end(monkeypatch: pytest.M
     assert len(whole.plain) == 6
     assert len(whole.rejects) == 1
     for size in range(1, len(data) + 2):
-        monkeypatch.setattr(csv_read, "CHUNK_BYTES", size)
+        monkeypatch.setattr(cut, "CHUNK_BYTES", size)
         assert read("arcion_csv", data, told("arcion_csv", **PLAIN)).operations == whole.operations
     layout = layout_of("arcion_csv", data, told("arcion_csv", **PLAIN))
     for size in (1, 4, 100):
-        monkeypatch.setattr(csv_read, "CHUNK_BYTES", size)
-        chunks = csv_read.chunks(io.BytesIO(data), "f", replace(layout, max_record=16))
+        monkeypatch.setattr(cut, "CHUNK_BYTES", size)
+        chunks = cut.chunks(io.BytesIO(data), "f", replace(layout, max_record=16))
         places = [(chunk.offset + start, chunk.offset + end) for chunk in chunks for start, end in chunk.spans or ()]
         assert places == sorted([*whole.places, (data.index(b"4,"), data.index(b"\n6,7"))])
 
@@ -515,12 +517,12 @@ def test_a_record_may_be_as_long_as_the_limit(record: bytes, line_end: bytes, mo
     layout = layout_of("arcion_csv", data, told("arcion_csv", **PLAIN))
 
     def found(max_record: int) -> bool:
-        chunks = csv_read.chunks(io.BytesIO(data), "f", replace(layout, max_record=max_record))
+        chunks = cut.chunks(io.BytesIO(data), "f", replace(layout, max_record=max_record))
         places = [(chunk.offset + start, chunk.offset + end) for chunk in chunks for start, end in chunk.spans or ()]
         return (len(head), len(head) + len(record)) in places
 
     for size in range(1, len(data) + 2):
-        monkeypatch.setattr(csv_read, "CHUNK_BYTES", size)
+        monkeypatch.setattr(cut, "CHUNK_BYTES", size)
         assert found(len(record))
         assert not found(len(record) - 1)
 
@@ -599,7 +601,7 @@ def test_the_definition_is_that_of_the_first_row_that_can_be_read(monkeypatch: p
     read_rows: list[str] = []
     own = csv_read.ArcionCsv.changes
 
-    def counted(self: csv_read.ArcionCsv, record: csv_read.CsvRow) -> Any:
+    def counted(self: csv_read.ArcionCsv, record: CsvRow) -> Any:
         read_rows.append(record.text)
         return own(self, record)
 
