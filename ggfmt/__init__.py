@@ -92,9 +92,19 @@ _MODULES = {
 }
 
 
+# What people look for, who know other packages
+_MEANT = {
+    "to_pandas": "scan(...).read_pandas()",
+    "read_csv": "scan(..., input_format='csv')",
+    "to_parquet": "consolidate(...)",
+    "diff": "compare(...)",
+}
+
+
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
-        raise AttributeError(f"module `ggfmt` has no attribute `{name}`")
+        hint = f"; use `ggfmt.{_MEANT[name]}`" if name in _MEANT else ""
+        raise AttributeError(f"module `ggfmt` has no attribute `{name}`{hint}")
     found = getattr(import_module(_MODULES[name]), name)
     globals()[name] = found
     return found

@@ -260,8 +260,19 @@ class Command(HelpFormat, TyperCommand):
         return super().parse_args(ctx, args)
 
 
+# What people call commands, who know other tools
+_MEANT = {
+    "convert": "run", "lint": "validate-config", "check": "validate-config", "validate": "validate-config",
+    "diff": "compare", "load": "apply", "merge": "consolidate", "head": "preview", "show": "preview",
+    "detect": "inspect", "describe": "inspect",
+}  # fmt: skip
+
+
 class CommandGroup(HelpFormat, TyperGroup):
-    pass
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] in _MEANT and self.get_command(ctx, args[0]) is None:
+            ctx.fail(f"No such command '{args[0]}'. Use 'ggfmt {_MEANT[args[0]]}'.")
+        return super().resolve_command(ctx, args)
 
 
 def usage_first(calls: Sequence[str], paragraphs: Sequence[str]) -> str:

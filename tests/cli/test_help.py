@@ -18,9 +18,10 @@ from runs import operation, write_lines
 from terminal import ESCAPE, on_terminal
 from typer.testing import CliRunner
 
+import ggfmt
 from ggfmt import __version__, kernels, logs
 from ggfmt.cli import app, main
-from ggfmt.cli.typer_commands import register, usage_first
+from ggfmt.cli.typer_commands import _MEANT, register, usage_first
 from ggfmt.reading.runner import InProcess
 from ggfmt.spark import installations as java_module
 from ggfmt.spark.installations import find_java
@@ -236,3 +237,21 @@ def test_what_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         monkeypatch.delenv(name, raising=False)
     lines = CliRunner().invoke(app, ["--version"]).output.splitlines()
     assert lines[2:-1] == ["Spark not installed", "Java: none found", "Arrow not installed"]
+
+
+@pytest.mark.parametrize("name", sorted(_MEANT))
+def test_names_of_other_tools_lead_to_the_command(name: str) -> None:
+    result = CliRunner().invoke(app, [name, "x"], env={"COLUMNS": "100"})
+    assert result.exit_code == 2
+    assert f"Use 'ggfmt {_MEANT[name]}'." in result.output
+    assert _MEANT[name] in COMMANDS
+    assert name not in COMMANDS
+
+
+def test_names_of_other_packages_lead_to_the_function() -> None:
+    for name, call in ggfmt._MEANT.items():
+        with pytest.raises(AttributeError, match=re.escape(f"`{name}`; use `ggfmt.{call}`")):
+            getattr(ggfmt, name)
+        assert call.partition("(")[0] in ggfmt.__all__
+    with pytest.raises(AttributeError, match="no attribute `nothing`$"):
+        ggfmt.nothing
