@@ -49,7 +49,9 @@ class ApplyRequest(declaration.RowArguments):
     order: Annotated[RowOrder, declaration.ORDER] = "auto"
     starts_empty: Annotated[bool, declaration.STARTS_EMPTY] = False
     types: Annotated[Mapping[str, str] | Sequence[str] | None, declaration.TYPES] = None
-    strict: Annotated[bool, Option(panel="Checks", help="Stop if operations contradict the rows.")] = False
+    strict: Annotated[
+        bool, Option(panel="Checks", help="Stop if operations contradict the rows, or a value is lost.")
+    ] = False
     on_table_error: Annotated[TableErrors, declaration.TABLE_ERRORS] = "stop"
     accept: Annotated[
         bool, Option(panel="Checks", help="Go on with tables that another program has altered or made again.")

@@ -77,7 +77,7 @@ class ConsolidateRequest(declaration.RowArguments):
     ] = None
     order: Annotated[RowOrder, declaration.ORDER] = "auto"
     types: Annotated[Mapping[str, str] | Sequence[str] | None, declaration.TYPES] = None
-    strict: Annotated[bool, Option(panel="Checks", help="Stop if a row is unresolved.")] = False
+    strict: Annotated[bool, Option(panel="Checks", help="Stop if a row is unresolved, or a value is lost.")] = False
     mode: Annotated[RowMode, declaration.MODE] = "error"
     input_format: Annotated[str, declaration.INPUT_FORMAT] = "auto"
     input_config: Annotated[Path | None, declaration.INPUT_CONFIG] = None

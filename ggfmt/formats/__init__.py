@@ -63,10 +63,15 @@ ENTRIES: dict[str, FormatEntry] = {
     "maxwell_json": FormatEntry("maxwell", (b'"database"',)),
     "shareplex_json": FormatEntry("shareplex", (b'"meta"',)),
     "dms_json": FormatEntry("dms", (b'"record-type"',), writes=None),
-    "csv": FormatEntry("plain", writes=None),
-    "jsonl": FormatEntry("plain", writes=None),
+    "sqlserver_cdc": FormatEntry("sqlserver", (b"__$operation",), writes=None),
+    "test_decoding": FormatEntry(
+        "testdecoding", (b": INSERT:", b": UPDATE:", b": DELETE:", b": TRUNCATE:"), writes=None
+    ),
+    "mysqlbinlog_text": FormatEntry("mysqlbinlog", (b"end_log_pos ",), writes=None),
     "wal2json": FormatEntry("wal2json", (b'"action"', b'"change"', b'"kind"'), writes=None),
     "mysql_binlog": FormatEntry("binlog", (b"\xfebin",), writes=None),
+    "csv": FormatEntry("plain", writes=None),
+    "jsonl": FormatEntry("plain", writes=None),
 }
 
 FORMATS = LazyMapping(ENTRIES, lambda name: ENTRIES[name].declaration(name))

@@ -118,6 +118,7 @@ def located_batches(
     unknown: Counter[str] | None = None,
     sources: dict[str, dict[str, str]] | None = None,
     mapped: Counter[Fate] | None = None,
+    remarks: Counter[reading.Remark] | None = None,
 ) -> Iterator[LocatedBatch]:
     """Yield the operations of several tables, those of each table in order of their records, with their places.
 
@@ -128,6 +129,7 @@ def located_batches(
     unknown    takes the number of operations of other tables, truncates aside, by table
     sources    takes by table the names of its sources, with the member that has them
     mapped     takes what became of operations by the MAPs of a Replicat
+    remarks    takes the number of operations of the tables by oddity
 
     Raises: Abend as `record_batches`; DiscoveryRequiredError or FrameBoundaryError if the split has to be read
     in another way.
@@ -145,6 +147,8 @@ def located_batches(
         others.update(frames.reader.others)
     if sources is not None:
         sources.update(frames.reader.sources)
+    if remarks is not None:
+        remarks.update({remark: n for remark, n in frames.reader.remarks.items() if remark.table in tables})
 
 
 @dataclass

@@ -298,7 +298,8 @@ def refuse_unsupported(file: InputFile, head: bytes) -> None:
 
 def layout_of(file: InputFile, reader: type[Reader], source: WriterSettings) -> Layout:
     head = read_head(file)
-    refuse_unsupported(file, head)
+    if not reader.start or not head.startswith(reader.start):
+        refuse_unsupported(file, head)
     layout = reader.layout(head, len(head) < HEAD_BYTES, source)
     keys = file.keys
     if file.key_schema is not None:

@@ -17,7 +17,7 @@ from ggfmt.commit.names import FileLocation, counted
 from ggfmt.commit.records import Timeline
 from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.codes import CODES
-from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.reading import Reader, Remark
 from ggfmt.java.text import visible
 from ggfmt.location import Location
@@ -177,6 +177,14 @@ def take_counts(counts: RecordCounts, reader: Reader, source: SplitReader | None
     if source is not None:
         counts.skipped += source.skipped
         counts.mapped += source.account
+
+
+def forbidden_losses(found: Counter[Remark]) -> Iterator[Diagnostic]:
+    """Yield the errors of `--strict` for values that the input does not show, by table."""
+    for remark, count in sorted(found.items(), key=lambda item: (item[0].table, item[0].detail)):
+        if remark.is_loss:
+            reason = f"{counted(count, 'operation')} {remark.detail}"
+            yield Diagnostic("GG407", reason, Span(table=remark.table), "leave out `--strict`")
 
 
 def account(mapped: Counter[Fate]) -> Account:

@@ -29,7 +29,7 @@ from ggfmt.options.value_types import key_of
 from ggfmt.reading.progress import ProgressCallback, ProgressTracker
 from ggfmt.reading.runner import InProcess, InThreads, Runner
 from ggfmt.reading.splits import ReadJob
-from ggfmt.reading.tasks import STOP_FILE
+from ggfmt.reading.tasks import STOP_FILE, RecordCounts, forbidden_losses, remarks
 from ggfmt.rowfiles.writers import write_rows
 from ggfmt.rows.base import (
     BaseSnapshot,
@@ -189,6 +189,7 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
         return {} if self.target.previous is None else self.target.previous.set_aside
 
     def collect(self, run: Run, job: ReadJob, outcomes: list[StagedSplit]) -> None:
+        self._check_losses(outcomes)
         self.staged = staged = self._tasks.staged(job, outcomes, run.files)
         outcomes.clear()  # operations in memory are free as soon as a task has read them
         run.check_selection(staged.names)
@@ -198,6 +199,17 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
         self.results = self._results(run)
         self._refuse_unresolved(self.results)
         self.rejected = staged.rejected.total()
+
+    def _check_losses(self, outcomes: Sequence[StagedSplit]) -> None:
+        """Warn of values that the input does not show. Raises: Abend GG407 with `--strict`."""
+        found = RecordCounts()
+        for outcome in outcomes:
+            found.remarks += Counter({remark: n for remark, n in outcome.remarks.items() if remark.is_loss})
+        losses = list(forbidden_losses(found.remarks)) if self.settings.strict else []
+        if losses:
+            raise Abend.of(*losses[:3])
+        for line in remarks(found):
+            log.warning("%s", line)
 
     def commit(self, run: Run, others: Sequence[CommitPart]) -> None:
         def describe(published: Sequence[PublishedFile]) -> dict[str, Any]:

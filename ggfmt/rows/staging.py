@@ -351,7 +351,8 @@ class _StagingTask:
             stager, on_reject = self._stager, None if self._rejects is None else self._reject
             sources: dict[str, dict[str, str]] = {}
             noted = outcome.skipped, on_reject, outcome.others, outcome.warnings.append, outcome.unknown, sources
-            for located in located_batches(stager.job, self._split, stager.tables, *noted, outcome.mapped):
+            counts = outcome.mapped, outcome.remarks
+            for located in located_batches(stager.job, self._split, stager.tables, *noted, *counts):
                 name = located.batch.table.full_name
                 if name not in outcome.tables:
                     self._start(name)

@@ -253,5 +253,5 @@ def test_names_of_other_packages_lead_to_the_function() -> None:
         with pytest.raises(AttributeError, match=re.escape(f"`{name}`; use `ggfmt.{call}`")):
             getattr(ggfmt, name)
         assert call.partition("(")[0] in ggfmt.__all__
-    with pytest.raises(AttributeError, match="no attribute `nothing`$"):
-        ggfmt.nothing
+    with pytest.raises(AttributeError, match=r"no attribute `nothing`$"):
+        getattr(ggfmt, "nothing")  # noqa: B009

@@ -67,7 +67,7 @@ LAYERS |= {"dataclasses": set(), "lazy": set()}
 
 # The packages of `formats` that several systems share, from the lowest; all others are systems. What a package below
 # `goldengate` shares with its neighbors is beside them.
-SHARED = ("api", "avro", "json", "mysql", "postgresql", "connect", "records", "csv")
+SHARED = ("api", "avro", "json", "mysql", "connect", "records", "csv", "postgresql")
 
 # Which modules may use a library; a name stands for all modules below it. pyarrow is for all but errors and options.
 LIBRARIES: dict[str, set[str]] = {

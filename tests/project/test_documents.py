@@ -314,7 +314,10 @@ def test_every_command_and_option_that_is_named_exists() -> None:
         "--no-deps",
         "--force-reinstall",
         "--deploy-mode",
-    }  # of pytest, of tests/, of spark-submit and of pip
+        "--print-table-metadata",
+        "--short-form",
+        "--flashback",
+    }  # of pytest, of tests/, of spark-submit, of pip and of mysqlbinlog
     known = set().union(*OPTIONS.values(), common, foreign)
     named_of = {name: set(re.findall(r"`(--[a-z][a-z-]+)", without_output(text))) for name, text in PAGES.items()}
     unknown = {name: options - known for name, options in named_of.items() if options - known}

@@ -276,6 +276,7 @@ class Reader(ABC):
     record that the catalog lacks, the reader rejects the record as one of an unknown table.
     """
 
+    start: ClassVar[bytes] = b""  # of files that this reader takes, and no other one
     checks_definitions: ClassVar[bool] = False
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:

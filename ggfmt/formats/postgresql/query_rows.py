@@ -14,14 +14,15 @@ The chunks have each record at the place of its row, and only the rows themselve
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import BinaryIO, NamedTuple, Protocol
+from typing import BinaryIO, NamedTuple
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.reading import Chunk, KafkaEnvelopes, Layout, Source, Spans
+from ggfmt.formats.api.reading import Chunk, Layout, Source
 from ggfmt.formats.json.cut import BOM
+from ggfmt.formats.records.framed_dumps import chunk_of_records
 from ggfmt.lazy import lazy_regex
 
 # Frames; a layout has one as its envelope. LINES: each line is `data`.
@@ -34,7 +35,6 @@ ALIGNED, EXPANDED, CSV, PIPES, TABS, COPIED_TABS, PRINTED_TABS, LINES, COPIED_LI
 AUTO, COPY, PSQL = "auto", "copy", "psql"  # who escaped the values of lines
 
 CHUNK_BYTES = 1 << 20
-_NOTHING = b"!"  # no record
 
 _LSN = rb"[0-9A-Fa-f]{1,8}/[0-9A-Fa-f]{1,8}"
 _DIVIDED = rb"(?:(" + _LSN + rb")%b([0-9]{0,10})%b)"
@@ -81,6 +81,11 @@ _HEADS = (
     (CSV, lazy_regex(rb'(?:"?lsn"?,"?xid"?,)?"?data"?\r?\n|' + _LSN + rb',[0-9]*,|"[^"]')),
 )
 _BEFORE = lazy_regex(rb"(?:(?:" + _TAG + rb"|[ \t]*)\r?\n)*")
+# Frames in which values have line feeds as they are: what is before a value, and where one of CSV stops
+_RAW = frozenset({CSV, PIPES, TABS, PRINTED_TABS, LINES})
+_BEFORE_VALUE = lazy_regex(rb"(?:" + _LSN + rb"([|,\t])[0-9]*\1)?")
+_STOP_OF_CSV = lazy_regex(rb'(?:"[^"]*"(?=[\r\n"]|\Z))+|[^\r\n"]*')
+_QUOTES = (b"'", b'"')
 _ESCAPE = lazy_regex(rb"\\(.?)", re.DOTALL)
 _ESCAPED = {b"\\": b"\\", b"n": b"\n", b"t": b"\t", b"r": b"\r", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
 _UNCLEAR = Diagnostic(
@@ -89,6 +94,13 @@ _UNCLEAR = Diagnostic(
     help="set `escapes=copy` or `escapes=psql` with `--input-option`",
 )
 _BROKEN = Diagnostic("GG301", "the row has no end, or `psql` wrapped it", help="write rows with `psql -At`")
+
+_NO_LINE_END = Diagnostic("GG302", "the last row has no line end, and may be cut", help="write the file again")
+_UNLIKE = Diagnostic(
+    "GG301",
+    "`psql` writes a tab as blanks, and cuts blanks before a line feed",
+    help="write rows with `psql -At`: a value has two blanks, or a line feed",
+)
 
 
 class QueryRow(NamedTuple):
@@ -108,11 +120,33 @@ class QueryRow(NamedTuple):
     problem: Diagnostic | None = None
 
 
-def find_frame(head: bytes, escapes: str, is_valid: Callable[[bytes], bool]) -> str | None:
+class Records(ABC):
+    """Makes a record of each row of a file, in order."""
+
+    @abstractmethod
+    def is_valid(self, data: bytes) -> bool:
+        """Return whether a text can be a value of `data`."""
+
+    @abstractmethod
+    def record(self, row: QueryRow) -> bytes | Diagnostic:
+        """Return the record of a row, or what is wrong with it."""
+
+    @abstractmethod
+    def end(self) -> Diagnostic | None:
+        """Return what is wrong with the end of the file."""
+
+    def stop(self, data: bytes, start: int) -> int | None:
+        """Return where a value stops that has line feeds as they are; None if the start of a row is at its line feeds.
+
+        It stops at a line feed, or at the end of `data`, or where the value cannot go on.
+        """
+        return None
+
+
+def find_frame(head: bytes, escapes: str, records: Records) -> str | None:
     """Return the frame of a file of rows by its first bytes; None if its lines are not known to be rows.
 
-    escapes   `AUTO`, `COPY` or `PSQL`
-    is_valid  whether a text can be a value of `data`
+    escapes  `AUTO`, `COPY` or `PSQL`
     """
     mark = len(BOM) * head.startswith(BOM)
     before = _BEFORE.match(head, mark)
@@ -123,23 +157,52 @@ def find_frame(head: bytes, escapes: str, is_valid: Callable[[bytes], bool]) -> 
         return COPIED_LINES if escapes == COPY else lines
     if frame != TABS or escapes != AUTO:
         return frame if frame != TABS else COPIED_TABS if escapes == COPY else PRINTED_TABS
-    for row in rows_of(head[: head.rfind(b"\n") + 1], PRINTED_TABS, is_valid):
-        copied, printed = _unescaped(row.data), is_valid(row.data)
-        if printed != (copied is not None and is_valid(copied)):
+    for row in rows_of(head[: head.rfind(b"\n") + 1], PRINTED_TABS, records):
+        copied, printed = _unescaped(row.data), records.is_valid(row.data)
+        if printed != (copied is not None and records.is_valid(copied)):
             return PRINTED_TABS if printed else COPIED_TABS
     return TABS
 
 
-def rows_of(data: bytes, frame: str, is_valid: Callable[[bytes], bool]) -> Iterator[QueryRow]:
+def rows_of(data: bytes, frame: str, records: Records) -> Iterator[QueryRow]:
     """Yield the rows in whole lines of a file."""
-    places = [0, *(found.end() for found in _STARTS[frame].finditer(data)), len(data)]
+    places = [0, *_starts(data, frame, records, True), len(data)]
     for start, end in pairwise(places):
         text = data[start:end]
         skipped = _SKIPPED.match(text)
         place = skipped.end() if skipped else 0
         if place < len(text):
             row = _row(_without_tail(text[place:]), start + place, frame)
-            yield _printed_or_copied(row, is_valid) if frame == TABS else row
+            if frame in _MORE and (b"\n" in row.data or b"  " in row.data) and records.stop(b"", 0) is not None:
+                row = row._replace(problem=row.problem or _UNLIKE)
+            yield _printed_or_copied(row, records) if frame == TABS else row
+
+
+def _starts(data: bytes, frame: str, records: Records, ended: bool) -> Iterator[int]:
+    """Yield where rows start after the first one.
+
+    A row over several lines counts only if its value is valid. Otherwise it ends with its first line, so that a damaged
+    row does not take the rows after it. If the data has not `ended`, such a row may go on after it.
+    """
+    if frame not in _RAW or records.stop(b"", 0) is None:
+        yield from (found.end() for found in _STARTS[frame].finditer(data))
+        return
+    place = 0
+    while (line := data.find(b"\n", place)) >= 0:
+        value = place + len(_BEFORE_VALUE.match(data, place)[0])  # type: ignore[index]
+        stop = records.stop(data, value) if frame != CSV else _STOP_OF_CSV.match(data, value).end()  # type: ignore
+        assert stop is not None
+        mark = data[stop : stop + 1]
+        if not ended and (not mark or (mark in _QUOTES and data.find(mark, stop + 1) < 0)):
+            return
+        if stop > line and mark in (b"", b"\r", b"\n"):
+            row = _row(data[place:stop], place, frame)
+            if row.problem is None and records.is_valid(row.data):
+                line = data.find(b"\n", stop)
+                if line < 0:
+                    return
+        place = line + 1
+        yield place
 
 
 def _row(text: bytes, start: int, frame: str) -> QueryRow:
@@ -176,12 +239,12 @@ def _without_tail(text: bytes) -> bytes:
         text = text[:line]
 
 
-def _printed_or_copied(row: QueryRow, is_valid: Callable[[bytes], bool]) -> QueryRow:
+def _printed_or_copied(row: QueryRow, records: Records) -> QueryRow:
     """Return a row of lines with tabs, as `psql` or `COPY` wrote it; with a problem if both are possible."""
     copied = _unescaped(row.data)
-    if copied is None or copied == row.data or not is_valid(copied):
+    if copied is None or copied == row.data or not records.is_valid(copied):
         return row
-    return row._replace(problem=_UNCLEAR) if is_valid(row.data) else row._replace(data=copied)
+    return row._replace(problem=_UNCLEAR) if records.is_valid(row.data) else row._replace(data=copied)
 
 
 def _unfolded(value: bytes, more: re.Pattern[bytes]) -> bytes | None:
@@ -200,12 +263,14 @@ def _unescaped(value: bytes) -> bytes | None:
     return _ESCAPE.sub(lambda found: _ESCAPED[found[1]], value)
 
 
-def _last_start(data: bytes, starts: re.Pattern[bytes]) -> int:
+def _last_start(data: bytes, frame: str, records: Records) -> int:
     """Return where the last row starts that does not start the data; 0 if there is none."""
+    if frame in _RAW and records.stop(b"", 0) is not None:
+        return max(_starts(data, frame, records, False), default=0)
     line = len(data)
     while (line := data.rfind(b"\n", 0, line)) >= 0:
         for place in (line - 1, line, line + 1):
-            found = starts.match(data, max(0, place))
+            found = _STARTS[frame].match(data, max(0, place))
             if found is not None and found.end() > line:
                 return found.end()
     return 0
@@ -214,13 +279,13 @@ def _last_start(data: bytes, starts: re.Pattern[bytes]) -> int:
 class _Rows(Source):
     """Source of a file that is read from its start, row by row."""
 
-    def chunks(self) -> Iterator[Chunk]:
+    def chunks(self, records: Records) -> Iterator[Chunk]:
         frame = self.layout.envelope
         assert frame is not None
         self.offset = len(self.stream.read(self.layout.skipped))
         while not self.ended:
             self.grow()
-            stop = len(self.buffer) if self.ended else _last_start(self.buffer, _STARTS[frame])
+            stop = len(self.buffer) if self.ended else _last_start(self.buffer, frame, records)
             if stop:
                 last = self.ended and stop == len(self.buffer)
                 yield Chunk(self.file, self.offset, self.buffer[:stop], self.layout, last=last)
@@ -229,48 +294,20 @@ class _Rows(Source):
                 yield self.pass_record(b"\n")
 
 
-class Records(Protocol):
-    """Makes a record of each row of a file."""
-
-    def is_valid(self, data: bytes) -> bool:
-        """Return whether a text can be a value of `data`."""
-
-    def record(self, row: QueryRow) -> bytes | Diagnostic:
-        """Return the record of a row, or what is wrong with it."""
-
-    def end(self) -> Diagnostic | None:
-        """Return what is wrong with the end of the file."""
-
-
 def chunks(stream: BinaryIO, file: str, layout: Layout, records: Records) -> Iterator[Chunk]:
     """Yield the chunks of a file of rows, with a record for each row."""
     assert layout.envelope is not None
     end = 0
-    for chunk in _Rows(stream, file, layout, CHUNK_BYTES).chunks():
+    for chunk in _Rows(stream, file, layout, CHUNK_BYTES).chunks(records):
         end = chunk.offset + len(chunk.data)
-        rows = [] if chunk.problem is not None else list(rows_of(chunk.data, layout.envelope, records.is_valid))
+        rows = [] if chunk.problem is not None else list(rows_of(chunk.data, layout.envelope, records))
+        if rows and chunk.last and not chunk.data.endswith(b"\n") and records.stop(b"", 0) is not None:
+            rows[-1] = rows[-1]._replace(problem=rows[-1].problem or _NO_LINE_END)
         if rows:
-            yield _chunk_of_records(chunk, rows, records)
+            made = ((row.start, row.end, row.problem or records.record(row)) for row in rows)
+            yield chunk_of_records(chunk, made)
         elif chunk.problem is not None:
             yield chunk
     problem = records.end()
     if problem is not None:
         yield Chunk(file, end, b"", layout, ((0, 0),), problem=problem)
-
-
-def _chunk_of_records(chunk: Chunk, rows: Sequence[QueryRow], records: Records) -> Chunk:
-    framed, spans = Spans(), Spans()
-    values: list[bytes] = []
-    problems = {}
-    place = 0
-    for number, row in enumerate(rows):
-        value = row.problem or records.record(row)
-        if isinstance(value, Diagnostic):
-            problems[number] = value
-            value = _NOTHING
-        framed.add(row.start, row.end)
-        spans.add(place, place + len(value))
-        values.append(value)
-        place += len(value) + 1
-    envelopes = KafkaEnvelopes(replace(chunk, spans=framed), (), problems)
-    return replace(chunk, data=b"\n".join(values), spans=spans, wrapped=envelopes)

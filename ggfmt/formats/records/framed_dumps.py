@@ -1,17 +1,20 @@
-"""Dumps of Kafka messages in Confluent's wire format: one JSON object per line, with the value in Base64.
+"""Files in which something else encloses records, or is made into records.
 
-Sinks write such lines if they encode values. Other dumps lose bytes, or have JSON instead of Avro.
+`framed_chunks` reads dumps of Kafka messages in Confluent's wire format: one JSON object per line, with the value in
+Base64. Sinks write such lines if they encode values. Other dumps lose bytes, or have JSON instead of Avro.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import BinaryIO
 
 import msgspec
 
 from ggfmt.columnar.strings import bytes_of
-from ggfmt.formats.api.reading import Chunk, Layout
+from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.formats.api.reading import Chunk, KafkaEnvelopes, Layout, Spans
 from ggfmt.formats.json.repeated import Once, repeated_member
 
 _FILLER = b"!"  # which starts no message
@@ -49,3 +52,20 @@ def _unwrapped(chunk: Chunk) -> Chunk:
         parts.append(value.ljust(len(line), _FILLER))
         place += len(line)
     return Chunk(chunk.file, 0, b"".join(parts), chunk.layout, spans)
+
+
+def chunk_of_records(chunk: Chunk, records: Iterable[tuple[int, int, bytes | Diagnostic]]) -> Chunk:
+    """Return a chunk of records that are made of parts of `chunk`: each has the start and the end of its part."""
+    framed, spans, place = Spans(), Spans(), 0
+    values: list[bytes] = []
+    problems = {}
+    for number, (start, end, value) in enumerate(records):
+        if isinstance(value, Diagnostic):
+            problems[number] = value
+            value = _FILLER
+        framed.add(start, end)
+        spans.add(place, place + len(value))
+        values.append(value)
+        place += len(value) + 1
+    envelopes = KafkaEnvelopes(replace(chunk, spans=framed), (), problems)
+    return replace(chunk, data=b"\n".join(values), spans=spans, wrapped=envelopes)

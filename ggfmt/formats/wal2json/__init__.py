@@ -12,34 +12,14 @@
 
 from __future__ import annotations
 
-from ggfmt.dataclasses import dataclass
-from ggfmt.formats.api.format import DialectOptions, Format, primary_keys_option
-from ggfmt.options.spec import choice, option
-from ggfmt.options.value_types import Text
-
-
-@dataclass(frozen=True)
-class Wal2jsonOptions(DialectOptions):
-    escapes: str = choice(
-        "For reading: how backslashes are written in lines with tabs, and in lines with `data` alone.",
-        ("auto", "as the values show; `psql` wrote lines without tabs"),
-        ("copy", "`COPY` writes two"),
-        ("psql", "`psql` and `pg_recvlogical` write one"),
-    )
-    full_identity: str = option(
-        Text(),
-        "",
-        "For reading format 1: tables with `REPLICA IDENTITY FULL`, such as `public.orders;public.lines`. Columns that "
-        "`oldkeys` lacks are NULL.",
-    )
-    primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
-
+from ggfmt.formats.api.format import Format
+from ggfmt.formats.postgresql.options import SlotOptions
 
 FORMATS = (
     Format(
         name="wal2json",
         doc="wal2json: JSON of changes in PostgreSQL, formats 1 and 2, also in rows of a query.",
-        options=Wal2jsonOptions,
+        options=SlotOptions,
         times_in_utc=True,
     ),
 )

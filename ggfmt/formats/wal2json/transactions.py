@@ -11,7 +11,7 @@ from msgspec import Raw
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.json.cut import WHITE
-from ggfmt.formats.postgresql.query_rows import QueryRow
+from ggfmt.formats.postgresql.query_rows import QueryRow, Records
 from ggfmt.lazy import lazy_regex
 
 BEGIN, COMMIT = b'{"action":"B"}', b'{"action":"C"}'
@@ -34,7 +34,7 @@ _placed = msgspec.json.Decoder(_Placed).decode
 _raw = msgspec.json.Decoder(Raw).decode
 
 
-class TransactionAssembler:
+class TransactionAssembler(Records):
     """Makes records of the rows of a file, in order."""
 
     def __init__(self) -> None:

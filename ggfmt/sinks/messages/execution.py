@@ -7,9 +7,8 @@ from functools import partial, reduce
 from itertools import chain
 from operator import or_
 
-from ggfmt.commit.names import counted
 from ggfmt.dataclasses import dataclass
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.formats.api.reading import Event, Reject, SchemaChange, SplitBoundaryError
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
@@ -19,7 +18,7 @@ from ggfmt.reading.progress import JOINING, READING, ProgressTracker
 from ggfmt.reading.recognition import explained
 from ggfmt.reading.runner import Runner, warn_of_missing_kernels
 from ggfmt.reading.splits import Split, SplitReader
-from ggfmt.reading.tasks import StagedFile, TaskStopped, in_task, take_counts
+from ggfmt.reading.tasks import StagedFile, TaskStopped, forbidden_losses, in_task, take_counts
 from ggfmt.sinks.messages import report
 from ggfmt.sinks.messages.join import join_group, join_share, plan_groups, shares
 from ggfmt.sinks.messages.pipeline import HandlerOutput, Job
@@ -72,7 +71,8 @@ class _Task:
                 self._handle(events)
                 self.sink.end_of_chunk()
             if self.job.strict:
-                self._check_losses()
+                for loss in forbidden_losses(self.reader.remarks):
+                    self.sink.stop(loss)
             self.sink.close()
         except TaskStopped:
             pass
@@ -97,13 +97,6 @@ class _Task:
             elif isinstance(event, SchemaChange):
                 self._definition(event)
         self.sink.watch.lap(READING)
-
-    def _check_losses(self) -> None:
-        """Stop if the input does not show values."""
-        for remark, count in self.reader.remarks.items():
-            if remark.is_loss:
-                reason = f"{counted(count, 'operation')} {remark.detail}"
-                self.sink.stop(Diagnostic("GG407", reason, Span(table=remark.table), "leave out `--strict`"))
 
     def _explained(self, reject: Reject) -> Diagnostic:
         diagnostic = reject.diagnostic

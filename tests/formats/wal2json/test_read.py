@@ -19,7 +19,8 @@ import ggfmt
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.formats.api.format import Projection
 from ggfmt.formats.api.reading import Remark
-from ggfmt.formats.wal2json.read import Wal2json, column_type
+from ggfmt.formats.postgresql.changes import column_type
+from ggfmt.formats.wal2json.read import Wal2json
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 NAME = "wal2json"
@@ -86,7 +87,7 @@ def test_null_numbers_are_null_and_quoted_ones_are_kept() -> None:
 
 
 @pytest.mark.process
-def test_null_numbers_are_counted_and_strict_stops(tmp_path: Path) -> None:
+def test_null_numbers_are_counted_and_strict_stops(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Unless a number of the row is a string: wal2json writes all of them as strings then."""
     nulls = [change("I", {"id": i, "n": None}) for i in (1, "2")]
     updates = [change("U", {"id": 3, "v": None}, {"id": 1, "n": None}), change("D", None, {"id": 1, "n": None})]
@@ -100,6 +101,13 @@ def test_null_numbers_are_counted_and_strict_stops(tmp_path: Path) -> None:
     with pytest.raises(Abend, match=f"GG407.*1 operation {re.escape(remark)}"):
         ggfmt.convert(tmp_path / "0.json", output=tmp_path / "out", to="json", strict=True, master="none")
     ggfmt.convert(tmp_path / "1.json", output=tmp_path / "out", to="json", strict=True, master="none")
+    rows: dict[str, Any] = {"to": "json", "strict": True, "master": "none"}
+    with pytest.raises(Abend, match=f"GG407.*1 operation {re.escape(remark)}"):
+        ggfmt.consolidate(tmp_path / "0.json", output=tmp_path / "rows", **rows)
+    assert not (tmp_path / "rows" / "public.t").exists()
+    ggfmt.consolidate(tmp_path / "0.json", output=tmp_path / "rows", to="json", master="none")
+    assert f"[GG330] table public.t: 1 operation {remark}" in caplog.text
+    ggfmt.consolidate(tmp_path / "1.json", output=tmp_path / "others", **rows)
 
 
 def test_an_update_takes_unchanged_numbers_from_the_identity() -> None:

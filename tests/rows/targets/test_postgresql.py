@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -601,3 +602,15 @@ def test_what_is_no_database_is_refused(tmp_path: Path) -> None:
 def test_changes_without_a_key_are_refused(target: Target) -> None:
     with refused("GG596", "GG.A=COLUMN;GG.B=COLUMN"):
         target.apply(FIRST, key=None)
+
+
+def test_values_that_the_input_does_not_show_stop_a_strict_run(target: Target, tmp_path: Path) -> None:
+    cells = [{"name": "ID", "type": "integer", "value": 1}, {"name": "N", "type": "real", "value": None}]
+    record = {"action": "I", "schema": "gg", "table": "a", "columns": cells, "pk": cells[:1]}
+    (tmp_path / "changes").mkdir()
+    (tmp_path / "changes" / "dump.json").write_text(json.dumps(record) + "\n")
+    with refused("GG407", "1 operation with NULL in a numeric column"):
+        target.apply(strict=True)
+    assert target.rows("select nspname from pg_namespace where nspname = 'gg'") == []
+    target.apply()
+    assert target.rows("select * from gg.a") == [("1", None)]
