@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import StringMapArray, as_strings, string_maps
+from ggfmt.arrow.arrays import StringMapArray, as_strings, narrow, string_maps
 from ggfmt.columnar.pieces import Conditional, Equals, Piece, Repeated
 from ggfmt.model.change import OP_TYPES, without_empty
 
@@ -69,19 +69,43 @@ def first_token(tokens: StringMapArray, names: Sequence[str]) -> pa.StringArray:
 
 def with_common(tokens: StringMapArray, common: Mapping[str, str]) -> StringMapArray:
     """Append tokens that all operations share to the tokens of each operation."""
-    if not common:
+    count = len(tokens)
+    return _appended(tokens, {name: pa.repeat(pa.scalar(text, pa.string()), count) for name, text in common.items()})
+
+
+def with_added(tokens: StringMapArray | None, columns: Mapping[str, pa.StringArray]) -> StringMapArray:
+    """Append a token for each column to the tokens of each operation, unless it is NULL or the operation has one of the
+    same name; None if no operation has tokens."""
+    if tokens is None:
+        count = len(next(iter(columns.values())))
+        none = pa.array([], pa.string())
+        tokens = string_maps(pa.array([0] * (count + 1), pa.int32()), none, none)
+    else:
+        lacking = {name: token(tokens, name, len(tokens)).is_null() for name in columns}
+        columns = {name: pc.if_else(lacking[name], texts, None) for name, texts in columns.items()}
+    return _appended(tokens, columns)
+
+
+def _appended(tokens: StringMapArray, columns: Mapping[str, pa.StringArray]) -> StringMapArray:
+    """Append the values of columns that are not NULL to the tokens of each operation."""
+    if not columns:
         return tokens
-    rows, count = len(tokens), len(common)
+    rows = len(tokens)
     every = pa.array(range(rows), pa.int64())
-    own = pa.ListArray.from_arrays(tokens.offsets, tokens.keys)
-    rows_of = pa.concat_arrays([pc.list_parent_indices(own).cast(pa.int64()), *[every] * count])
-    order = pc.sort_indices(rows_of)  # the sort is stable
-    names, texts = (
-        pa.concat_arrays([mine, *(pa.repeat(pa.scalar(text, pa.string()), rows) for text in more)]).take(order)
-        for mine, more in ((tokens.keys, common.keys()), (tokens.items, common.values()))
-    )
-    places = pc.add(tokens.offsets, pa.array(range(0, (rows + 1) * count, count), pa.int32()))
-    return string_maps(places, as_strings(names), as_strings(texts))
+    own, items = (pa.ListArray.from_arrays(tokens.offsets, part) for part in (tokens.keys, tokens.items))
+    names, texts = [own.flatten()], [items.flatten()]
+    rows_of = [pc.list_parent_indices(own).cast(pa.int64())]
+    lengths: pa.Array[Any] = pc.fill_null(pc.list_value_length(own), 0)
+    for name, column in columns.items():
+        there = column.is_valid()
+        texts.append(column.drop_null())
+        names.append(pa.repeat(pa.scalar(name, pa.string()), len(texts[-1])))
+        rows_of.append(every.filter(there))
+        lengths = pc.add(lengths, there.cast(pa.int32()))
+    order = pc.sort_indices(pa.concat_arrays(rows_of))  # the sort is stable
+    keys, values = (as_strings(pa.concat_arrays(parts).take(order)) for parts in (names, texts))
+    places = narrow(pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths)]), pa.Int32Array)
+    return string_maps(places, keys, values)
 
 
 _PER_MS = 1000

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 Mode = Literal["error", "append", "overwrite"]
 OnReject = Literal["abend", "quarantine"]
+Timestamps = Literal["now", "op_ts"]
 EventHandlers = Literal["below", "map"]
 
 
@@ -206,6 +207,9 @@ class ConvertRequest(declaration.KeyedRowArguments):
     create_topics: Annotated[str | int | None, declaration.CREATE_TOPICS] = None
     rate: Annotated[float | str | None, declaration.RATE] = None
     atomic: Annotated[bool, declaration.ATOMIC] = False
+    timestamps: Annotated[Timestamps, declaration.TIMESTAMPS] = "now"
+    headers: Annotated[bool, declaration.HEADERS] = False
+    tombstones: Annotated[bool, declaration.TOMBSTONES] = False
     spark: Annotated[object | None, PythonOnly()] = None
     warn: Annotated[Callable[[Sequence[Diagnostic]], None], PythonOnly()] = ignore_warnings
     progress: Annotated[Callable[[ProgressSnapshot], None] | None, PythonOnly()] = None
@@ -290,6 +294,9 @@ def _kafka(request: ConvertRequest, target: str | None, configuration: Configura
             "--create-topics": request.create_topics,
             "--rate": request.rate,
             "--atomic": request.atomic,
+            "--timestamps": request.timestamps != "now",
+            "--headers": request.headers,
+            "--tombstones": request.tombstones,
         }
         for option in (name for name, value in given.items() if value is not None and value is not False):
             message = f"`{option}` is for messages in Kafka"
@@ -311,6 +318,9 @@ def _kafka(request: ConvertRequest, target: str | None, configuration: Configura
         create=_partitions(request.create_topics),
         rate=_rate(request.rate),
         atomic=request.atomic,
+        by_op_ts=request.timestamps == "op_ts",
+        headers=request.headers,
+        tombstones=request.tombstones,
         staging=arguments.text(request.staging),
         is_dry=request.dry_run,
     )

@@ -282,6 +282,11 @@ CREATE_TOPICS = Option(
 )
 RATE = Option(metavar="N", panel="Kafka", help="Send at most so many messages in a second: `500`, or `500/s`.")
 ATOMIC = Option(panel="Kafka", help="Send all messages in one transaction.")
+TIMESTAMPS = Option(
+    panel="Kafka", help="The time of a message: of sending (`now`), or of its change, in UTC (`op_ts`)."
+)
+HEADERS = Option(panel="Kafka", help="Add the headers `ggfmt.job`, `ggfmt.run` and `ggfmt.sequence` to messages.")
+TOMBSTONES = Option(panel="Kafka", help="Send a message with the key and without a value after each delete.")
 
 REMOTE = Option(metavar="URL", panel="Spark", help="A Spark Connect server, `sc://HOST:PORT`, instead of a master.")
 SPARK_CONF = Option(metavar="KEY=VALUE", panel="Spark", help="A Spark property.")

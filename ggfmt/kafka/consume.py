@@ -5,9 +5,13 @@ from __future__ import annotations
 import hashlib
 import sys
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
+from ggfmt.arrow.arrays import int64_view, narrow
 from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.kafka.client import SECONDS, ClientSettings, kafka_error, kafka_errors_stop
@@ -17,6 +21,18 @@ if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message
 
 Pair = tuple[str, int]  # a topic and one of its partitions
+
+# The columns of messages. `timestamp`: milliseconds since 1970 that the producer has given; NULL for the time of a
+# broker, or none.
+_COLUMNS: dict[str, pa.DataType] = {
+    "key": pa.binary(),
+    "value": pa.binary(),
+    "partition": pa.int32(),
+    "offset": pa.int64(),
+    "timestamp": pa.int64(),
+    "headers": pa.map_(pa.string(), pa.binary()),
+}
+MESSAGES = pa.schema(_COLUMNS)
 
 _EARLIEST, _LATEST = -2, -1  # as times, in the protocol
 
@@ -66,13 +82,30 @@ class Mark:
     digest: str = ""
 
     @classmethod
-    def of(cls, message: Message, id: str = "") -> Mark:
-        from confluent_kafka import TIMESTAMP_CREATE_TIME
-
-        key, value = message.key() or b"", message.value() or b""
-        kind, time = message.timestamp()
+    def of(cls, messages: pa.RecordBatch, id: str = "") -> Mark:
+        """Return the mark of the last one of messages."""
+        (last,) = messages.slice(len(messages) - 1).to_pylist()
+        key, value = last["key"] or b"", last["value"] or b""
         digest = hashlib.blake2b(b"%d %b%b" % (len(key), key, value), digest_size=16).hexdigest()
-        return cls(id, message.offset() or 0, time if kind == TIMESTAMP_CREATE_TIME else -1, digest)
+        return cls(id, last["offset"], -1 if last["timestamp"] is None else last["timestamp"], digest)
+
+
+def columns_of(messages: Sequence[Message]) -> pa.RecordBatch:
+    """Return messages as the columns `MESSAGES`."""
+    from confluent_kafka import TIMESTAMP_CREATE_TIME
+
+    times = [message.timestamp() for message in messages]
+    return pa.RecordBatch.from_pydict(
+        {
+            "key": [message.key() for message in messages],
+            "value": [message.value() for message in messages],
+            "partition": [message.partition() for message in messages],
+            "offset": [message.offset() for message in messages],
+            "timestamp": [time if kind == TIMESTAMP_CREATE_TIME else None for kind, time in times],
+            "headers": [message.headers() for message in messages],
+        },
+        schema=MESSAGES,
+    )
 
 
 class Cluster:
@@ -107,6 +140,22 @@ class Cluster:
         found = _offsets(self._consumer, bounds, milliseconds, self.settings.shown)
         return {pair: min(found[pair], end) if found[pair] >= 0 else end for pair, (_, end) in bounds.items()}
 
+    def committed(self, partitions: Collection[Pair], group: str) -> dict[Pair, int]:
+        """Return the offsets that a group of consumers has committed, without those that it lacks. This does not join
+        the group."""
+        from confluent_kafka import KafkaException, TopicPartition
+
+        consumer = self.settings.consumer(group_id=group)
+        try:
+            with kafka_errors_stop(self.settings.shown):
+                found = consumer.committed([TopicPartition(*pair) for pair in partitions], timeout=SECONDS)
+                for place in found:
+                    if place.error is not None:
+                        raise KafkaException(place.error)
+        finally:
+            consumer.close()
+        return {(place.topic, place.partition): place.offset for place in found if place.offset >= 0}
+
     def differences(
         self, marks: Mapping[Pair, Mark], ids: Mapping[str, str], bounds: Mapping[Pair, tuple[int, int]]
     ) -> dict[Pair, str]:
@@ -127,7 +176,7 @@ class Cluster:
             elif mark.offset >= first:
                 shown = f"{self.settings.shown}/{topic}/{number}"
                 doubtful.append(Partition(topic, number, mark.offset, mark.offset + 1, shown))
-        there = {part.pair: Mark.of(message) for part, (message,) in self.read(doubtful)}
+        there = {part.pair: Mark.of(messages) for part, messages in self.read(doubtful)}
         gone = {part.topic for part in doubtful if part.pair not in there}
         policies = topic_settings(self.settings, sorted(gone)) if gone else {}
         for part in doubtful:
@@ -140,8 +189,9 @@ class Cluster:
                 found[part.pair] = f"partition {part.number} has not the message at offset {mark.offset} that it had"
         return found
 
-    def read(self, parts: Iterable[Partition]) -> Iterator[tuple[Partition, list[Message]]]:
-        """Yield the messages of ranges as they arrive: a range, and its next messages. Each range is read in order.
+    def read(self, parts: Iterable[Partition]) -> Iterator[tuple[Partition, pa.RecordBatch]]:
+        """Yield the messages of ranges as they arrive: a range, and its next messages, at least one, as the columns
+        `MESSAGES`. Each range is read in order.
 
         All partitions are read at once; several ranges of one follow each other. What waits for the caller is bounded
         for all together (`queued.max.messages.kbytes`). A caller may lower the end of a range, and may begin another
@@ -154,7 +204,7 @@ class Cluster:
                 active.setdefault(part.pair, part)
             yield from self._read(active)
 
-    def _read(self, active: dict[Pair, Partition]) -> Iterator[tuple[Partition, list[Message]]]:
+    def _read(self, active: dict[Pair, Partition]) -> Iterator[tuple[Partition, pa.RecordBatch]]:
         """As `read`, for ranges of different partitions; those that have ended leave `active`."""
         from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
@@ -174,10 +224,17 @@ class Cluster:
                 # A full batch may never come: control records and aborted ones use offsets.
                 first = self._consumer.poll(_WAIT_SECONDS)
                 events = [] if first is None else [first, *self._consumer.consume(batch - 1, 0)]
-            found: dict[Partition, list[Message]] = {}
-            is_silent = True
+            arrived: dict[tuple[str | None, int | None], list[Message]] = {}
+            failed: dict[tuple[str | None, int | None], list[Message]] = {}
             for event in events:
-                pair = event.topic() or "", event.partition() or 0
+                of_kind = arrived if event.error() is None else failed
+                of_kind.setdefault((event.topic(), event.partition()), []).append(event)
+            columns, row = columns_of([message for own in arrived.values() for message in own]), 0
+            found: list[tuple[Partition, pa.RecordBatch]] = []
+            is_silent, size, count = True, 0, 0
+            for key in {**arrived, **failed}:
+                pair, messages = (key[0] or "", key[1] or 0), columns.slice(row, len(arrived.get(key, ())))
+                row += len(messages)
                 part = active.get(pair)
                 if part is None:  # an error of the group, which reads nothing here; or of no use any more
                     if pair in ended:
@@ -185,25 +242,24 @@ class Cluster:
                         surplus.add(pair)
                     continue
                 is_silent = False
-                error, offset = event.error(), event.offset() or 0
-                if error is not None and error.code() != KafkaError._PARTITION_EOF:
-                    if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
-                        raise Abend.of(lost_messages(part.shown, part.place, None))
-                    raise Abend.of(kafka_error(KafkaException(error), part.shown))
-                if error is None and part.place <= offset < part.end:
-                    found.setdefault(part, []).append(event)
-                    part.place, part.limit = offset + 1, part.limit - 1
-                else:
-                    part.place = max(part.place, offset)
+                messages = part.take(messages)
+                for event in failed.get(key, ()):
+                    error = event.error()
+                    if error is not None and error.code() != KafkaError._PARTITION_EOF:
+                        if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
+                            raise Abend.of(lost_messages(part.shown, part.place, None))
+                        raise Abend.of(kafka_error(KafkaException(error), part.shown))
+                    part.place = max(part.place, event.offset() or 0)
                 if part.place >= part.end or not part.limit:
                     part.end = min(part.end, part.place)
                     del active[pair]
                     ended.add(pair)
-            yield from found.items()
-            if found:
-                size = sum(len(message) for messages in found.values() for message in messages)
-                average = size // sum(map(len, found.values()))
-                batch = max(1, min(_LARGEST_BATCH, _BATCH_BYTES // max(1, average)))
+                if len(messages):
+                    size, count = size + messages.nbytes, count + len(messages)
+                    found.append((part, messages))
+            yield from found
+            if count:
+                batch = max(1, min(_LARGEST_BATCH, _BATCH_BYTES * count // max(1, size)))
             if not is_silent:
                 heard = time.monotonic()  # after what the caller has done meanwhile
             elif time.monotonic() > heard + SECONDS:
@@ -224,6 +280,18 @@ class Partition:
     @property
     def pair(self) -> Pair:
         return self.topic, self.number
+
+    def take(self, messages: pa.RecordBatch) -> pa.RecordBatch:
+        """Return which of the next messages of the partition are wanted, and move on."""
+        offsets = int64_view(narrow(messages["offset"], pa.Int64Array))
+        first, stop = bisect_left(offsets, self.place), bisect_left(offsets, self.end)
+        if stop - first >= self.limit:
+            stop = first + self.limit
+            self.place = offsets[stop - 1] + 1
+        elif len(offsets):
+            self.place = max(self.place, offsets[-1] + 1 if stop == len(offsets) else self.end)
+        self.limit -= stop - first
+        return messages.slice(first, stop - first)
 
 
 def _silence(part: Partition, others: int) -> Abend:

@@ -34,7 +34,9 @@ _HIDDEN_SECONDS = 3.0  # that a transaction which is being committed may take
 _PIECE_BYTES = 500_000  # of a long record, which is divided into several
 _QUEUE_KILOBYTES = 2_000_000
 
-Message = dict[str, Any]  # as `Producer.produce_batch` takes it: `key`, `value`, and perhaps `headers`
+_REPORT_EVERY = 50  # messages: a report of each takes as long as to send it
+
+Message = dict[str, Any]  # as `Producer.produce_batch` takes it: `key`, `value`, and perhaps `headers` and `timestamp`
 
 
 class Fenced(Exception):
@@ -59,7 +61,6 @@ class Transactions:
             transaction_timeout_ms=seconds * 1000,
             queue_buffering_max_kbytes=_QUEUE_KILOBYTES,
             queue_buffering_max_messages=10_000_000,
-            on_delivery=self._note,
             **own,
         )
         with self._errors():
@@ -113,7 +114,9 @@ class Transactions:
             if not self._open:
                 producer.begin_transaction()
                 self._open = True
-            if "headers" in messages[0]:  # `produce_batch` takes none
+            for message in (*messages[::_REPORT_EVERY], messages[-1]):
+                message["callback"] = self._note
+            if messages[0].keys() & {"headers", "timestamp"}:  # `produce_batch` takes none
                 for message in messages:
                     producer.produce(topic, partition=partition, **message)
             elif producer.produce_batch(topic, messages, partition) != len(messages):
@@ -216,8 +219,8 @@ def read_records(settings: ClientSettings, job: str | None, since: int = 0, whol
         first = cluster.bounds([STATE])[STATE][0]
         part = Partition(*STATE, max(first, since), end, f"{settings.shown}/{STATE_TOPIC}")
         for _, messages in cluster.read([part]):
-            for item in messages:
-                name, value = (item.key() or b"").decode(errors="replace"), item.value()
+            for key, value in zip(messages["key"].to_pylist(), messages["value"].to_pylist(), strict=True):
+                name = (key or b"").decode(errors="replace")
                 if value is None:
                     found.pop(name, None)
                 elif job is None or name == job or name.startswith((f"{job}/", f"{job}#")):

@@ -83,17 +83,22 @@ _OWN = {
 _SERIALIZER = ("org.apache.kafka.common.serialization.ByteArraySerializer",)
 _OF_OAUTH = "org.apache.kafka.common.security.oauthbearer."
 _NO_JAVA = "remove it: ggfmt runs no Java classes"
+# No help advises to remove what can change messages: without it, others than those of GoldenGate would be there.
+_CHANGES_MESSAGES = "ggfmt runs no Java classes, and some of them change messages: let GoldenGate send these"
+_OTHER_BYTES = "ggfmt sends the bytes of the handler, as ByteArraySerializer does; another serializer changes them"
+_OTHER_PARTITIONS = "ggfmt has the default partitioner of Java's producer; others choose other partitions for a key"
+_UNKNOWN = "correct the name; ggfmt leaves out no property that it does not know, because it can change messages"
 _PEM = "convert the store to PEM, and give the file with `.type=PEM`"
 
 # Properties of which ggfmt can do one value alone: the values without any effect, and what to do about others.
 _REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
-    "key.serializer": (_SERIALIZER, "handlers send bytes: write ByteArraySerializer"),
-    "value.serializer": (_SERIALIZER, "handlers send bytes: write ByteArraySerializer"),
+    "key.serializer": (_SERIALIZER, _OTHER_BYTES),
+    "value.serializer": (_SERIALIZER, _OTHER_BYTES),
     "partitioner.class": (
         ("org.apache.kafka.clients.producer.internals.DefaultPartitioner",),
-        "remove it: ggfmt has the partitioner that Java's producer has by default",
+        _OTHER_PARTITIONS,
     ),
-    "partitioner.ignore.keys": (("false",), "remove it: ggfmt chooses partitions by keys"),
+    "partitioner.ignore.keys": (("false",), _OTHER_PARTITIONS),
     "sasl.login.callback.handler.class": (
         (f"{_OF_OAUTH}OAuthBearerLoginCallbackHandler", f"{_OF_OAUTH}secured.OAuthBearerLoginCallbackHandler"),
         _NO_JAVA,
@@ -107,8 +112,8 @@ _REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "config.providers*": ((), f"give the values themselves, by variables such as `{VARIABLE}SASL_PASSWORD`"),
     "metric.reporters": ((), _NO_JAVA),
     "security.providers": ((), _NO_JAVA),
-    "*.class": ((), _NO_JAVA),
-    "*.classes": ((), _NO_JAVA),
+    "*.class": ((), _CHANGES_MESSAGES),
+    "*.classes": ((), _CHANGES_MESSAGES),
 }
 
 _NAME = lazy_regex(r"[a-z][a-z0-9]*([.-][A-Za-z0-9]+)+|debug|acks|retries|partitioner")
@@ -171,7 +176,7 @@ class _Translation:
         rule = next((rule for pattern, rule in _REFUSED.items() if fnmatchcase(name, pattern)), None)
         if not _NAME.fullmatch(name):
             # It may be a part of a key or of a password.
-            self._refuse("this is not a property of a producer", property, "remove it, or correct the name")
+            self._refuse("this is not a property of a producer", property, _UNKNOWN)
         elif name == "ssl.endpoint.identification.algorithm":
             self.found[name] = value or "none", property
         elif not value or _matches(name, _WITHOUT_EFFECT):
@@ -262,7 +267,7 @@ class _Translation:
             property = self.found[name][1]
             limits = _LIMITS.search(reason)
             if reason.startswith("No such"):
-                message, help = "is not a property that ggfmt can apply", "remove it, or correct the name"
+                message, help = "is not a property that ggfmt can apply", _UNKNOWN
             elif limits is not None:
                 message, help = "has a value that cannot be applied", f"give a number from {limits[1]} to {limits[2]}"
             else:

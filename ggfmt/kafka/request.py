@@ -18,6 +18,9 @@ class KafkaRequest:
     create      partitions and replication of topics that are missing; None to refuse them
     rate        messages in a second, at most
     atomic      one transaction for the whole run
+    by_op_ts    a message has the time of its change, in place of the time at which it is sent
+    headers     messages have headers with the job, the run and their place in the partition
+    tombstones  a message without a value follows each delete
     staging     where messages wait, for all workers to reach; None: a temporary directory of this machine
     is_dry      send nothing
     """
@@ -28,5 +31,8 @@ class KafkaRequest:
     create: tuple[int, int] | None = None
     rate: float | None = None
     atomic: bool = False
+    by_op_ts: bool = False
+    headers: bool = False
+    tombstones: bool = False
     staging: str | None = None
     is_dry: bool = False

@@ -67,7 +67,7 @@ def recognize(file: InputFile, max_record: int = MAX_RECORD_BYTES) -> Recognitio
         if is_cut and size < most and not stored.startswith(_OF_HEADERS):
             size = min(4 * size, most)
             continue
-        head, envelope = plain_head(stored)
+        head, envelope = (stored, None) if _topic_layout(file) is not None else plain_head(stored)
         names = _candidates(head) if envelope is None else _of_messages(_candidates(head), stored)
         reasons = {name: reason for name in names if (reason := reader_of(name).sniff(head))}
         if reasons or len(stored) < size or size >= (most if is_cut else min(most, ENOUGH_HEAD_BYTES)):
@@ -300,10 +300,20 @@ def layout_of(file: InputFile, reader: type[Reader], source: WriterSettings) -> 
     head = read_head(file)
     if not reader.start or not head.startswith(reader.start):
         refuse_unsupported(file, head)
-    layout = reader.layout(head, len(head) < HEAD_BYTES, source)
+    layout = _topic_layout(file) or reader.layout(head, len(head) < HEAD_BYTES, source)
     keys = file.keys
     if file.key_schema is not None:
         from ggfmt.formats.avro.confluent import Registry
 
         keys = Registry(getattr(source.options, "schema_registry", "")).field_names(file.key_schema)
     return replace(layout, keys=keys, messages=file.messages)
+
+
+def _topic_layout(file: InputFile) -> Layout | None:
+    """Return the layout of a file with the JSON values of a topic, whose first bytes were read; None for another."""
+    if file.messages is None:
+        return None
+    from ggfmt.formats.api.topic_index import TopicIndex
+    from ggfmt.formats.json import topic_values
+
+    return topic_values.layout_of(TopicIndex.of(file.messages))

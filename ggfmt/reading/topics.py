@@ -1,17 +1,15 @@
 """Topics of Kafka as inputs: a range of each partition, in a file for as long as a command runs.
 
 The end of the range is fixed at the start: the last stable offset. The first values of a topic decide what its files
-are. Values in JSON become lines with the whole message, as dumps have them (`formats.json.dumps`); bytes that are not
-UTF-8 are there in Base64, for the rejects. All other values follow each other as in a file of their format.
+are. They follow each other as in a file of their format. An index beside the file has the offsets of their messages,
+and the keys of values in JSON (`formats.api.topic_index`).
 """
 
 from __future__ import annotations
 
-import base64
 import logging
 import re
 import sys
-from array import array
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,13 +22,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import pyarrow as pa
 from msgspec import Raw
 
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import memory, non_null_values
+from ggfmt.columnar.pieces import join_binary
 from ggfmt.commit.names import counted
 from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, list_names, suggestion
 from ggfmt.formats.api.reading import Chunk
+from ggfmt.formats.api.topic_index import index_schema
+from ggfmt.formats.json.cut import WHITE
 from ggfmt.formats.json.files import find_layout, record_spans
+from ggfmt.formats.json.topic_values import is_text
 from ggfmt.java.text import visible
 from ggfmt.lazy import lazy_regex
 from ggfmt.location import Location
@@ -44,6 +49,7 @@ if TYPE_CHECKING:
 
 _OPTIONS = ("from", "to", "partitions")
 _BEGINNING, _END = "beginning", "end"
+_GROUP = "group:"  # precedes the name of a group of consumers
 _FIRST_TIME = 10**12  # as milliseconds; smaller numbers are offsets
 _MAX_PARTITIONS = 100_000
 _HIDDEN = "__"  # how topics of Kafka itself start, which globs leave out; and one of ggfmt
@@ -242,6 +248,8 @@ class TopicRange:
         return [(name, every[name] if self.partitions is None else self.partitions) for name in names]
 
     def ranges(self, cluster: Cluster, bounds: Mapping[Pair, Offsets]) -> dict[Pair, Offsets]:
+        """Return the range of each partition. Raises: UsageError GG571 if `to` is before `from`, or if the group has no
+        offsets."""
         starts, ends = (self._offsets(point, cluster, bounds) for point in (self.start, self.end))
         found = {pair: (starts[pair], min(ends[pair], end)) for pair, (_, end) in bounds.items()}
         for pair, (start, end) in found.items():
@@ -249,8 +257,19 @@ class TopicRange:
                 raise _wrong(self.address, "`to` is before `from`", "exchange them")
         return found
 
-    @staticmethod
-    def _offsets(point: int | datetime | str, cluster: Cluster, bounds: Mapping[Pair, Offsets]) -> Mapping[Pair, int]:
+    def _offsets(
+        self, point: int | datetime | str, cluster: Cluster, bounds: Mapping[Pair, Offsets]
+    ) -> Mapping[Pair, int]:
+        if isinstance(point, str) and point.startswith(_GROUP):
+            name = point.removeprefix(_GROUP)
+            committed = cluster.committed(bounds, name)
+            if bounds and not committed:
+                help = "check the name of the group, or give `from` an offset or a time"
+                raise _wrong(self.address, f"the group `{visible(name)}` has committed no offset of the topic", help)
+            for topic, number in bounds.keys() - committed.keys():
+                place = partition_name(self.address, topic, number)
+                log.info("%s: the group has committed no offset, so ggfmt reads from the beginning", visible(place))
+            return {pair: committed.get(pair, first) for pair, (first, _) in bounds.items()}
         if isinstance(point, datetime):
             return cluster.at_time(bounds, int(point.timestamp() * 1000))
         if isinstance(point, int):
@@ -267,7 +286,8 @@ def _matches(pattern: str, every: Mapping[str, object]) -> list[str]:
 
 
 def _point(address: KafkaAddress, option: str, text: str) -> int | datetime | str:
-    if text in (_BEGINNING, _END):
+    is_group = option == "from" and text.startswith(_GROUP) and text != _GROUP
+    if text in (_BEGINNING, _END) or is_group:
         return text
     try:
         if re.fullmatch(r"[0-9]{1,18}", text):
@@ -277,7 +297,8 @@ def _point(address: KafkaAddress, option: str, text: str) -> int | datetime | st
         moment = datetime.fromisoformat(spaced.replace("Z", "+00:00"))
         return moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone.utc)
     except ValueError:
-        help = "give an offset, `beginning`, `end`, or a time such as `2026-01-31T18:30:51`, which is in UTC"
+        group = ", `group:NAME`" * (option == "from")
+        help = f"give an offset, `beginning`, `end`{group}, or a time such as `2026-01-31T18:30:51`, which is in UTC"
         raise _wrong(address, f"`{option}` cannot be `{visible(text)}`", help) from None
 
 
@@ -299,20 +320,6 @@ def _wrong(address: KafkaAddress, message: str, help: str) -> UsageError:
 # Values
 
 
-class _Envelope(msgspec.Struct, gc=False, omit_defaults=True):
-    """A message with its value, as `formats.json.dumps` reads it."""
-
-    topic: str
-    partition: int
-    offset: int
-    timestamp: int
-    key: str | None
-    value: Raw | str | None
-    headers: list[str | None] | None = None
-    key_base64: str | None = None
-    value_base64: str | None = None
-
-
 class ValueKind(Enum):
     """What the values of a topic are, as the text of an error. A line end follows each text."""
 
@@ -327,11 +334,10 @@ class ValueKind(Enum):
 _MAYBE_DTS = (ValueKind.CONFLUENT, ValueKind.BINARY)
 _decode_lines = msgspec.json.Decoder(Raw).decode_lines
 _decode = msgspec.json.Decoder(Raw).decode
-_encode_lines = msgspec.json.Encoder().encode_lines
 _CONTROL = lazy_regex(rb"[\0\x02-\x08\x0e-\x1a\x1c-\x1f]")  # none of a text; \x01 divides fields
 _HEAD_BYTES = 4096
 _FIRST_VALUES = 100  # that show what a topic has
-_OBJECT_OR_ARRAY = frozenset(b"{[")
+_TOMBSTONE = b"null"
 
 
 def _is_json(value: bytes, starts: bytes) -> bool:
@@ -364,7 +370,7 @@ class _PartitionBytes:
     votes    the kinds of the first values of this partition; `voters`: their number
     skipped  messages without a value; `early`: those before any value of the topic
     problem  why a value is not of the kind
-    last     the last message
+    last     the last messages
     """
 
     whole: Partition
@@ -377,8 +383,8 @@ class _PartitionBytes:
     early: int = 0
     problem: Abend | None = None
     size: int = 0
-    last: Any = None
-    batches: Iterator[tuple[Partition, Sequence[Any]]] = iter(())
+    last: pa.RecordBatch | None = None
+    batches: Iterator[tuple[Partition, pa.RecordBatch]] = iter(())
     _heads: set[bytes] = field(default_factory=set)  # of keys beside values in the wire format
 
     @property
@@ -415,7 +421,7 @@ class _PartitionBytes:
         """Return more bytes, of one batch of messages; none at the end. Raises: as `_bytes`."""
         return next((data for _, messages in self.batches if (data := self._bytes(messages))), b"")
 
-    def add(self, part: Partition, messages: Sequence[Any]) -> None:
+    def add(self, part: Partition, messages: pa.RecordBatch) -> None:
         """Append the next messages, up to one of another kind; end the range there. Raises: Abend GG518."""
         if self.problem is None:
             try:
@@ -437,8 +443,10 @@ class _PartitionBytes:
         self.kind = kind
         return is_complete
 
-    def _vote(self, messages: Sequence[Any]) -> None:
-        values = filter(None, (message.value() for message in messages))
+    def _vote(self, messages: pa.RecordBatch) -> None:
+        if self.voters == _FIRST_VALUES:
+            return
+        values = filter(None, messages["value"].to_pylist())
         for value in islice(values, _FIRST_VALUES - self.voters):
             self.voters += 1
             kind = kind_of(value)
@@ -446,9 +454,9 @@ class _PartitionBytes:
             if kind in _MAYBE_DTS and not self.votes[ValueKind.DTS] and is_of_dts(value):
                 self.votes[ValueKind.DTS] = 1
 
-    def _bytes(self, messages: Sequence[Any]) -> bytes:
+    def _bytes(self, messages: pa.RecordBatch) -> bytes:
         """Return the bytes of the next messages. Raises: Abend GG321 for a value of another kind, GG518."""
-        self.last = messages[-1]
+        self.last = messages
         self._vote(messages)
         if self.kind is None:
             if self.votes:
@@ -460,87 +468,87 @@ class _PartitionBytes:
             return b""
         return self._lines(messages) if self.kind is ValueKind.JSON else self._joined(messages, self.kind)
 
-    def _joined(self, messages: Sequence[Any], kind: ValueKind) -> bytes:
+    def _joined(self, messages: pa.RecordBatch, kind: ValueKind) -> bytes:
         from ggfmt.formats.avro.confluent import HEAD_BYTES
         from ggfmt.formats.dts.files import with_length
 
         if kind is ValueKind.CONFLUENT:
-            self._heads |= {(message.key() or b"")[:HEAD_BYTES] for message in messages}
+            self._heads |= {(key or b"")[:HEAD_BYTES] for key in messages["key"].to_pylist()}
         found: list[bytes] = []
-        places = array("q")
-        for message in messages:
-            value = message.value()
+        offsets: list[int] = []
+        is_first = not self.size
+        columns = messages["value"].to_pylist(), non_null_values(messages["offset"])
+        for value, offset in zip(*columns, strict=True):
             if not value:
                 self.skipped += 1
                 continue
             is_marked = kind in (ValueKind.CONFLUENT, ValueKind.CONTAINER) or value[0] == 0
             other = kind_of(value) if is_marked and kind is not ValueKind.DTS else kind
-            if other is not kind or (kind is ValueKind.CONTAINER and self.size):
+            if other is not kind or (kind is ValueKind.CONTAINER and (found or not is_first)):
                 what = f"the value is {other.value}, and the first values of the topic are {kind.value}"
                 if other is kind:
                     what = "the value is an Avro container after another, and ggfmt reads one of a partition in a run"
                 help = "read the ranges before and after it on their own, with `?from=` and `?to=`"
-                raise Abend("GG321", what, Span(file=self.whole.shown, message=message.offset()), help)
+                raise Abend("GG321", what, Span(file=self.whole.shown, message=offset), help)
             if kind is ValueKind.TEXT and not value.endswith(b"\n"):
                 value += b"\n"
             if kind is ValueKind.DTS:
                 value = with_length(value)
-            places.extend((self.size, message.offset()))
-            self.size += len(value)
+            offsets.append(offset)
             found.append(value)
-        append_bytes(self.index, self.whole.shown, places.tobytes())
+        self._note(pa.array(found, pa.binary()), pa.array(offsets, pa.int64()), b"")
         return b"".join(found)
 
-    def _lines(self, messages: Sequence[Any]) -> bytes:
-        topic, number = self.whole.pair
-        values: Sequence[Any] = [message.value() for message in messages]
-        try:
-            # Each value is one line with one object: only then the values are in the lines as they are.
-            if None in values or not _OBJECT_OR_ARRAY.issuperset(value[0] for value in values):
-                raise ValueError
-            raw: Sequence[Raw] = _decode_lines(b"\n".join(values))
-            if len(raw) != len(values) or any(message.headers() for message in messages):
-                raise ValueError
-            return _encode_lines(
-                [
-                    _Envelope(topic, number, message.offset(), message.timestamp()[1], _text(message.key()), value)
-                    for message, value in zip(messages, raw, strict=True)
-                ]
-            )
-        except (ValueError, IndexError, RecursionError):
-            return _encode_lines([line for message in messages for line in _envelopes(message)])
+    def _lines(self, messages: pa.RecordBatch) -> bytes:
+        """Return values in JSON, each with a line end."""
+        keys, offsets = messages["key"], messages["offset"]
+        values = messages["value"]
+        lines = _joined_lines(values)
+        if not _are_records(values, lines):
+            records = [_records(value) for value in values.to_pylist()]
+            rows = pa.array([row for row, own in enumerate(records) for _ in own], pa.int64())
+            keys, offsets = keys.take(rows), offsets.take(rows)
+            values = pa.array([record for own in records for record in own], pa.binary())
+            lines = _joined_lines(values)
+        self._note(values, offsets, b"\n", keys)
+        return lines
+
+    def _note(self, values: pa.Array[Any], offsets: pa.Array[Any], after: bytes, *keys: pa.Array[Any]) -> None:
+        """Append the places of the next values to the index; `after`: what follows each of them."""
+        lengths = pc.add(pc.binary_length(values).cast(pa.int64()), len(after))
+        following = pc.add(pc.cumulative_sum(lengths), self.size)
+        columns = pc.subtract(following, lengths), pc.subtract(following, len(after)), offsets, *keys
+        schema = index_schema(*self.whole.pair, bool(keys))
+        rows = pa.RecordBatch.from_arrays(list(columns), schema=schema)
+        head = b"" if self.index.exists() else schema.serialize().to_pybytes()
+        append_bytes(self.index, self.whole.shown, head + rows.serialize().to_pybytes())
+        self.size += pc.sum(lengths).as_py() or 0
 
 
-def _text(data: Any) -> str | None:
-    return None if data is None else str(data, "utf-8")
+def _joined_lines(values: pa.Array[Any]) -> bytes:
+    joined = join_binary([pc.fill_null(values, b""), "\n"], len(values))
+    return memory(joined.buffers()[2]).tobytes()
 
 
-def _envelopes(message: Any) -> list[_Envelope]:
-    """Return the lines of a message: one for each record of a value that has several, as transactions have them."""
-    key, value = message.key(), message.value()
-    value = value and value.removeprefix(BOM_UTF8)
-    place = message.topic(), message.partition(), message.offset(), message.timestamp()[1]
-    line = _Envelope(*place, key=None, value=None)
+def _are_records(values: pa.Array[Any], lines: bytes) -> bool:
+    """Return whether each value is one object in one line; `lines` has them, with a line end after each."""
+    bounded = pc.and_(pc.starts_with(values, "{"), pc.ends_with(values, "}"))  # NULL for a tombstone
+    if values.null_count or not pc.all(bounded).as_py() or lines.count(b"\n") != len(values):
+        return False
     try:
-        line.key = _text(key)
-    except ValueError:
-        line.key_base64 = base64.b64encode(key).decode()
-    for name, data in message.headers() or ():
-        text = None if data is None else data.decode(errors="backslashreplace")
-        line.headers = [*(line.headers or ()), name, text]
-    try:
-        line.value = _text(value)
-    except ValueError:
-        line.value_base64 = base64.b64encode(value).decode()
-    records = _records(value) if value is not None and _is_json(value, b"{") else []
-    if len(records) < 2 or line.value_base64 is not None:
-        return [line]
-    return [msgspec.structs.replace(line, value=str(record, "utf-8")) for record in records]
+        return len(_decode_lines(lines)) == len(values)
+    except (ValueError, RecursionError):
+        return False
 
 
-def _records(value: bytes) -> list[bytes]:
+def _records(value: bytes | None) -> list[bytes]:
+    """Return the records of a value, which has several if it is a transaction; for none, a tombstone."""
+    value = (value or b"").removeprefix(BOM_UTF8).strip(WHITE)
+    if not value:
+        return [_TOMBSTONE]
     try:
         _decode(value)
     except (ValueError, RecursionError):
-        return [value[start:end] for start, end in record_spans(Chunk("", 0, value, find_layout(value, True)))]
+        if _is_json(value, b"{") and is_text(value):
+            return [value[start:end] for start, end in record_spans(Chunk("", 0, value, find_layout(value, True)))]
     return [value]

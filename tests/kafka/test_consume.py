@@ -33,8 +33,8 @@ def ranges(cluster: Cluster, topic: str, count: int) -> list[Partition]:
 def values(cluster: Cluster, parts: Iterable[Partition]) -> dict[Partition, list[bytes | None]]:
     found: dict[Partition, list[bytes | None]] = defaultdict(list)
     for part, messages in cluster.read(parts):
-        assert messages
-        found[part] += [message.value() for message in messages]
+        assert len(messages)
+        found[part] += messages["value"].to_pylist()
     return found
 
 
@@ -114,7 +114,7 @@ def test_two_readings_in_turns(kafka_broker: KafkaBroker, cluster: Cluster) -> N
     while left:
         reading = left.pop(0)
         for part, messages in reading:
-            found[part] += [message.value() for message in messages]
+            found[part] += messages["value"].to_pylist()
             left.append(reading)
             break
     assert [found[part] for part in parts] == [[b"%d" % number for number in range(2_000)]] * 3
@@ -124,7 +124,7 @@ def test_messages_that_arrive_meanwhile_are_of_no_range(kafka_broker: KafkaBroke
     topic = numbered(kafka_broker, 500, 3)
     found: dict[Pair, list[bytes | None]] = defaultdict(list)
     for part, messages in cluster.read(ranges(cluster, topic, 3)):
-        found[part.pair] += [message.value() for message in messages]
+        found[part.pair] += messages["value"].to_pylist()
         kafka_broker.send(topic, [(None, b"later")] * 5)
     assert [found[topic, number] for number in range(3)] == [[b"%d" % number for number in range(500)]] * 3
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import pickle
+import re
 import string
 from collections.abc import Mapping
 from pathlib import Path
@@ -234,6 +235,19 @@ def test_what_cannot_be_applied_is_refused_by_its_name_and_place(name: str, valu
     assert message in f"{found.message}; {found.help}"
     assert (found.span.file, found.span.line) == ("p.properties", 2)
     assert found.help
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("interceptor.classes", "partitioner.class", "partitioner.ignore.keys", "key.serializer", "value.serializer"),
+        *("auto.register.schemas", "use.latest.version", "value.subject.name.strategy", "avro.use.logical.type"),
+    ],
+)
+def test_no_help_advises_to_remove_what_can_change_messages(name: str) -> None:
+    (found,) = refused({name: "com.example.Mine"})
+    assert found.help
+    assert not re.search("remove|leave out|write ByteArraySerializer", found.help)
 
 
 @pytest.mark.parametrize(

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, BinaryIO, ClassVar, NamedTuple, overload
 
 import pyarrow as pa
 
+from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import combined, narrow
 from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.lazy import lazy_regex
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, TableDef
 
@@ -38,7 +36,7 @@ class Layout:
     max_record  maximum size of a record in bytes
     envelope    what encloses each record, as a word of the reader; None for nothing
     keys        column names in the keys of all records, if another file has the keys
-    messages    the file with the places of messages in the file, if this has the values of a topic (`message_at`)
+    messages    the file with the places of messages in the file, if this has the values of a topic (`TopicIndex`)
     record_end  what is after each record, the last one too, of a file of lines that is not splittable
     note        what the first bytes have shown, for the log of a run; empty if there was nothing to find
     """
@@ -55,24 +53,37 @@ class Layout:
     note: str = field(default="", kw_only=True)
 
 
-class KafkaMessage(NamedTuple):
-    """A Kafka message. `value` is the record, `null` for a tombstone; what is unknown is None."""
-
-    value: bytes
-    key: bytes | None = None
-    topic: str | None = None
-    partition: int | None = None
-    offset: int | None = None
+# The columns of Kafka messages beside their values; NULL for what is unknown.
+_COLUMNS: dict[str, pa.DataType] = {
+    "key": pa.binary(),
+    "topic": pa.string(),
+    "partition": pa.int64(),
+    "offset": pa.int64(),
+}
+KAFKA_MESSAGES = pa.schema(_COLUMNS)
 
 
 @dataclass(frozen=True)
 class KafkaEnvelopes:
-    """The origin of a chunk of values: its chunk, the messages, and why one is invalid, by its place. There are no
-    messages if other rows than those of a topic enclose the values."""
+    """The origin of a chunk of values: its chunk, the messages, and why one is invalid, by its place. The messages have
+    the columns `KAFKA_MESSAGES`; None if other rows than those of a topic enclose the values."""
 
     chunk: Chunk
-    messages: Sequence[KafkaMessage]
+    messages: pa.RecordBatch | None
     problems: Mapping[int, Diagnostic]
+
+    def key(self, place: int) -> bytes | None:
+        """Return the key of the message at a place."""
+        key: bytes | None = None if self.messages is None else self.messages["key"][place].as_py()
+        return key
+
+    @property
+    def has_names(self) -> bool:
+        """Whether a key is a JSON object or array, which may have columns."""
+        if self.messages is None:
+            return False
+        keys = self.messages["key"]
+        return any(pc.any(pc.starts_with(keys, bracket)).as_py() for bracket in "{[")
 
 
 class Origin(NamedTuple):
@@ -146,37 +157,16 @@ class Chunk:
     def span(self, start: int) -> Span:
         """Return the place of the record that starts at a place of `data`, for a message."""
         origin = self.origin(start)
-        message = self._message(start, origin.offset)
+        message = None if self.layout.messages is None else message_at(self.layout.messages, origin.offset)
         return Span(file=origin.file, offset=origin.offset if message is None else None, message=message)
 
-    def _message(self, start: int, offset: int) -> int | None:
-        """Return the offset of the message at a place in the file of a topic; None for other files."""
-        if self.layout.envelope is not None:
-            found = _OF_TOPIC.match(self.data, start)
-            return None if found is None else int(found[1])
-        index = self.layout.messages
-        if index is None or self.origins is not None or not os.path.isfile(index):
-            return None
-        return message_at(index, os.path.getsize(index), offset)
 
+def message_at(index: str, place: int) -> int | None:
+    """Return the offset of the message at a place of a file with the values of a topic, by the index beside it."""
+    from ggfmt.formats.api.topic_index import TopicIndex
 
-# A message in the file of a topic, as `ggfmt.reading.topics` writes it.
-_OF_TOPIC = lazy_regex(rb'\{"topic":"[^"]*","partition":[0-9]+,"offset":([0-9]+),"timestamp":')
-
-
-@lru_cache(maxsize=8)
-def _index(path: str, size: int) -> tuple[array[int], array[int]]:
-    with open(path, "rb") as file:
-        numbers = array("q", file.read(size))
-    return numbers[::2], numbers[1::2]
-
-
-def message_at(path: str, size: int, place: int) -> int | None:
-    """Return the offset of the message that is at a place in a file, by the first `size` bytes of its index: pairs of
-    numbers, each the place and the offset of a message."""
-    starts, offsets = _index(path, size)
-    number = bisect_right(starts, place) - 1
-    return offsets[number] if number >= 0 else None
+    found = TopicIndex.of(index)
+    return None if found is None else found.offset_at(place)
 
 
 def record_size_error(size: int, limit: int, least: str = "") -> Diagnostic:

@@ -328,4 +328,4 @@ def _chunk(file: str, layout: Layout, run: Sequence[LogEvent]) -> Chunk:
     chunk = Chunk(file, first.offset, b"".join(event.data for event in run), layout)
     if first.outer is None:
         return chunk
-    return replace(chunk, wrapped=KafkaEnvelopes(replace(chunk, data=first.outer), (), {}))
+    return replace(chunk, wrapped=KafkaEnvelopes(replace(chunk, data=first.outer), None, {}))

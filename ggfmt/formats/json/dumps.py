@@ -18,15 +18,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
+import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.reading import Chunk, KafkaEnvelopes, KafkaMessage, Layout
+from ggfmt.formats.api.reading import KAFKA_MESSAGES, Chunk, KafkaEnvelopes, Layout
 from ggfmt.formats.json import files
 from ggfmt.formats.json.cut import BOM, WHITE
 from ggfmt.formats.json.repeated import EVERY, Once, repeated_error, repeated_in_lines, repeated_member
@@ -34,13 +35,14 @@ from ggfmt.formats.json.values import decode, invalid_utf8, json_kind, parse, ra
 from ggfmt.lazy import lazy_regex
 
 KCAT, PAIRS, LINES = "kcat", "pairs", "lines"
+TOPIC = "topic"  # of the values of a topic, which are no dump (`topic_values`)
 NAMES = {
     KCAT: "messages as `kcat -J` writes them",
     PAIRS: "messages with a `key` and a `value`",
     LINES: "messages as `kafka-console-consumer` prints them",
 }
 
-_NO_JSON = b"!"
+NO_JSON = b"!"
 _OF_PAIRS = {"key", "value", "headers", "topic", "partition", "offset", "timestamp", "timestampType", "timestamp_type"}
 _OF_RECORDS = {"op_type", "op", "before", "after", "payload"}
 _LINE = lazy_regex(
@@ -48,7 +50,7 @@ _LINE = lazy_regex(
     rb"(?:Partition:([0-9]+)\t)?(?:Offset:([0-9]+)\t)?(?:([^\t]*)\t)?(.*)",
     re.DOTALL,
 )
-_START_OF_MESSAGE = lazy_regex(rb'\s*\{"topic":"(?:[^"\\]|\\.)*","partition":[0-9]+,"offset":[0-9]+,("timestamp")?')
+_START_OF_MESSAGE = lazy_regex(rb'\s*\{"topic":"(?:[^"\\]|\\.)*","partition":[0-9]+,"offset":[0-9]+,')
 _TEXTS_ONLY = (
     "read the topic itself, or dump it with a consumer that writes JSON or, for Avro with `--schema-registry`, Base64"
 )
@@ -140,6 +142,16 @@ def _holds_record(value: Any) -> bool:
     return any(isinstance(p, list) or (isinstance(p, dict) and p.keys() != _SCALED) for p in parts)
 
 
+class KafkaMessage(NamedTuple):
+    """A message of a dump. `value` is the record, `null` for a tombstone; what is unknown is None."""
+
+    value: bytes
+    key: bytes | None = None
+    topic: str | None = None
+    partition: int | None = None
+    offset: int | None = None
+
+
 class KcatLine(msgspec.Struct, gc=False):
     topic: str
     partition: int
@@ -155,8 +167,6 @@ class DumpedPair(msgspec.Struct, gc=False):
     topic: str | None = None
     partition: int | None = None
     offset: int | None = None
-    value_base64: str | None = None  # of topics that ggfmt reads, for bytes that are not UTF-8
-    key_base64: str | None = None
 
 
 _decoders: dict[str, msgspec.json.Decoder[Any]] = {
@@ -196,6 +206,10 @@ def plain_head(head: bytes) -> tuple[bytes, str | None]:
 
 def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
     """Yield chunks like `files.chunks`, of the records without their envelope."""
+    if layout.envelope == TOPIC:
+        from ggfmt.formats.json import topic_values
+
+        return topic_values.chunks(stream, file, start, length, layout)
     return map(unwrapped, files.chunks(stream, file, start, length, layout))
 
 
@@ -263,8 +277,6 @@ def _object(text: bytes | None) -> dict[str, Any] | None:
 def _envelope(head: bytes, layout: Layout) -> str | None:
     has_names = (b'"payload"' in head and b'"offset"' in head) or (b'"value"' in head and b'"key"' in head)
     start = _START_OF_MESSAGE.match(head, layout.skipped)
-    if start is not None and start[1]:  # as `reading.topics` writes it
-        return PAIRS
     if has_names or start is not None:
         first = next(files.head_objects(head), None)
         if first is None:  # the value is longer than the head
@@ -306,23 +318,50 @@ def unwrapped(chunk: Chunk) -> Chunk:
     """Return a chunk of messages as a chunk of their values, at the places of the messages."""
     if chunk.problem is not None or chunk.layout.envelope is None:
         return chunk
+    if chunk.layout.envelope == TOPIC:
+        from ggfmt.formats.json import topic_values
+
+        return topic_values.with_messages(chunk)
     chunk, messages = _lines(chunk) if chunk.layout.envelope == LINES else _objects(chunk)
     assert chunk.spans is not None
     data = bytearray(chunk.data)
     spans = []
-    wrapped = []
+    places = []
     problems = {}
-    for place, ((start, end), message) in enumerate(zip(chunk.spans, messages, strict=True)):
+    for index, ((start, end), message) in enumerate(zip(chunk.spans, messages, strict=True)):
         if isinstance(message, Diagnostic):
-            problems[place] = message
-            message = KafkaMessage(_NO_JSON)
-        value = message.value
+            problems[index] = message
+            message = KafkaMessage(NO_JSON)
+        value, *place = message
         assert len(value) <= end - start, "escapes are at least as long as what they stand for"
         data[start:end] = value.ljust(end - start)
         spans.append((start, start + len(value)))
-        wrapped.append(message)
-    values = replace(chunk, data=bytes(data), spans=spans, settle=None)
-    return replace(values, wrapped=KafkaEnvelopes(chunk, wrapped, problems))
+        places.append(place)
+    columns = zip(*places, strict=True) if places else [()] * len(KAFKA_MESSAGES)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, KAFKA_MESSAGES, strict=True)]
+    batch = pa.RecordBatch.from_arrays(arrays, schema=KAFKA_MESSAGES)
+    return enveloped(replace(chunk, data=bytes(data), spans=spans), chunk, batch, problems)
+
+
+def key_problem(key: bytes | None) -> Diagnostic | None:
+    """Return the problem of a key that is an object with a member twice."""
+    name = repeated_member(key, _KEY) if key is not None and key.startswith(b"{") else None
+    return None if name is None else repeated_error(name, "the key of the message")
+
+
+def enveloped(
+    values: Chunk, messages: Chunk, columns: pa.RecordBatch | None, problems: Mapping[int, Diagnostic]
+) -> Chunk:
+    """Return a chunk of values with their messages. A value with a problem becomes bytes that are not JSON; arguments
+    as of `KafkaEnvelopes`. Both chunks are cut into records."""
+    assert values.spans is not None
+    if problems:
+        data = bytearray(values.data)
+        for place in problems:
+            start, end = values.spans[place]
+            data[start:end] = NO_JSON.ljust(end - start)
+        values = replace(values, data=bytes(data))
+    return replace(values, settle=None, wrapped=KafkaEnvelopes(messages, columns, problems))
 
 
 def _objects(chunk: Chunk) -> tuple[Chunk, Sequence[KafkaMessage | Diagnostic]]:
@@ -375,8 +414,6 @@ def _of_kcat(line: KcatLine) -> KafkaMessage | Diagnostic:
 
 
 def _of_pair(pair: DumpedPair) -> KafkaMessage | Diagnostic:
-    if pair.value_base64 is not None:
-        return Diagnostic("GG321", "the message is not UTF-8", help=_TEXTS_ONLY)
     return _message(bytes(pair.value), bytes(pair.key), pair.topic, pair.partition, pair.offset)
 
 
@@ -399,9 +436,9 @@ def _message(
 def _with_key(
     value: bytes, key: bytes | None, topic: str | None, partition: int | None, offset: int | None
 ) -> KafkaMessage | Diagnostic:
-    name = repeated_member(key, _KEY) if key is not None and key.startswith(b"{") else None
-    if name is not None:
-        return repeated_error(name, "the key of the message")
+    problem = key_problem(key)
+    if problem is not None:
+        return problem
     return KafkaMessage(value, None if key == b"null" else key, topic, partition, offset)
 
 
@@ -438,4 +475,4 @@ def _of_line(line: bytes) -> KafkaMessage | Diagnostic:
         help = "write each record on a separate line, without a TAB between records"
         return Diagnostic("GG320", "the line is not a Kafka message: it has a change record before its TAB", help=help)
     where = (None if number is None else int(number) for number in (partition, offset))
-    return _with_key(value or _NO_JSON, key, None, *where)
+    return _with_key(value or NO_JSON, key, None, *where)

@@ -15,19 +15,21 @@ from typing import Any, ClassVar, Generic, TypeVar
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import map_items, non_null_values
-from ggfmt.columnar.columns import int64s, texts, token_maps
-from ggfmt.columnar.metadata import first_token
+from ggfmt.arrow.arrays import non_null_values, nulls
+from ggfmt.columnar.columns import int64s
+from ggfmt.columnar.metadata import first_token, with_added
 from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Event, KafkaMessage, Reader, Reject, SchemaChange, starts_of
+from ggfmt.formats.api.reading import KAFKA_MESSAGES, Chunk, Event, Reader, Reject, SchemaChange, starts_of
 from ggfmt.formats.records.scanner import Scanner, SourceBatch
 from ggfmt.model.change import PASSING, ChangeBatch, merge_in_order
 from ggfmt.model.table import Catalog, TableDef
 
 BATCH_ROWS = 4096
 HELD_BYTES = 64 << 20  # after this much input, a reader also returns operations of tables with few operations
+
+_PLACE = ("topic", "partition", "offset")  # of a message
 
 Spans = Sequence[tuple[int, int]]
 Wrong = dict[int, Diagnostic]  # problems by row of a batch
@@ -106,7 +108,7 @@ class BatchingReader(Reader, Generic[Table]):
             self._forget()
         self._chunks.append(_BufferedChunk(self.ordinal, chunk))
         self._held_bytes += len(chunk.data)
-        self.wrapped |= chunk.wrapped is not None and bool(chunk.wrapped.messages)
+        self.wrapped |= chunk.wrapped is not None and chunk.wrapped.messages is not None
         if chunk.problem is not None:
             self.ordinal += 1
             yield self.reject(self.ordinal - 1, chunk.problem)
@@ -220,10 +222,11 @@ class BatchingReader(Reader, Generic[Table]):
     def _held(self, ordinal: int) -> _BufferedChunk:
         return self._chunks[bisect_right(self._chunks, ordinal, key=lambda held: held.first) - 1]
 
-    def message(self, ordinal: int) -> KafkaMessage | None:
+    def message_key(self, ordinal: int) -> bytes | None:
+        """Return the key of the message with a record; None if there is none."""
         held = self._held(ordinal)
         wrapped = held.chunk.wrapped
-        return wrapped.messages[ordinal - held.first] if wrapped is not None and wrapped.messages else None
+        return None if wrapped is None else wrapped.key(ordinal - held.first)
 
     def reject(self, ordinal: int, diagnostic: Diagnostic) -> Reject:
         held = self._held(ordinal)
@@ -319,8 +322,10 @@ class BatchingReader(Reader, Generic[Table]):
 
     def _with_messages(self, batch: ChangeBatch) -> ChangeBatch:
         """Return a batch with the places of its Kafka messages as tokens, and as positions where there is none."""
-        messages = [self.message(ordinal) for ordinal in non_null_values(batch.ordinal)]
-        places = texts([None if message is None else _place(message) for message in messages])
+        columns = self._message_places(batch.ordinal)
+        topic, *place = columns.values()
+        known = pc.binary_join_element_wise(*place, ":")  # NULL where one is
+        places = pc.coalesce(pc.binary_join_element_wise(topic, known, ":"), known)
         position, origin = batch.position, batch.origin
         if origin is not None and self.projection.statements:  # of rows, which need an order
             passing = pc.and_(pc.fill_null(pc.equal(origin, PASSING), False), places.is_valid())
@@ -328,9 +333,20 @@ class BatchingReader(Reader, Generic[Table]):
         batch = replace(batch, position=pc.coalesce(position, places), origin=origin)
         if not self.projection.tokens:
             return batch
-        own = [()] * len(batch) if batch.tokens is None else map_items(batch.tokens)
-        tokens = (_tokens(message, dict(pairs)) for message, pairs in zip(messages, own, strict=True))
-        return replace(batch, tokens=token_maps(tokens))
+        return replace(batch, tokens=with_added(batch.tokens, columns))
+
+    def _message_places(self, ordinals: pa.Int64Array) -> dict[str, pa.StringArray]:
+        """Return topic, partition and offset of the messages with records as texts; NULL for what is unknown."""
+        parts = []
+        for held, _, places in self._by_chunk(ordinals):
+            messages = None if held.chunk.wrapped is None else held.chunk.wrapped.messages
+            parts.append(
+                [nulls(len(places), KAFKA_MESSAGES.field(name).type) for name in _PLACE]
+                if messages is None
+                else [messages[name].take(places) for name in _PLACE]
+            )
+        columns = (pc.cast(pa.concat_arrays(column), pa.string()) for column in zip(*parts, strict=True))
+        return dict(zip(_PLACE, columns, strict=True))
 
     def change_schema(self, definition: TableDef, ordinal: int) -> Iterator[Event]:
         """Change a definition at a record: yield the operations that must come first, and then the schema change."""
@@ -346,18 +362,3 @@ class BatchingReader(Reader, Generic[Table]):
 
 def _held(table: HeldTable) -> int:
     return len(table.operations) + sum(map(len, table.done)) + len(table.refused)
-
-
-def _place(message: KafkaMessage) -> str | None:
-    if message.partition is None or message.offset is None:
-        return None
-    return ":".join(str(part) for part in (message.topic, message.partition, message.offset) if part is not None)
-
-
-def _tokens(message: KafkaMessage | None, own: dict[str, str]) -> dict[str, str]:
-    """Return the tokens of an operation, and its message's topic, partition and offset unless it has such tokens."""
-    if message is not None:
-        for name, place in (("topic", message.topic), ("partition", message.partition), ("offset", message.offset)):
-            if place is not None:
-                own.setdefault(name, str(place))
-    return own

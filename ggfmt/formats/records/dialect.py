@@ -224,13 +224,13 @@ class Dialect(Scanned, ImageRules, ABC):
     @classmethod
     def has_message_keys(cls, chunk: Chunk) -> bool:
         """Return whether the records of a chunk are in messages whose keys may name key columns."""
-        return (chunk.wrapped is not None and bool(chunk.wrapped.messages)) or bool(chunk.layout.keys)
+        return (chunk.wrapped is not None and chunk.wrapped.has_names) or bool(chunk.layout.keys)
 
     def message_keys(self, chunk: Chunk) -> Iterator[bytes | None]:
         """Return the keys of the messages of a chunk in order; endlessly None for a chunk without messages."""
-        if chunk.wrapped is None or not self.has_message_keys(chunk):
+        if chunk.wrapped is None or chunk.wrapped.messages is None or not self.has_message_keys(chunk):
             return repeat(None)
-        return (message.key for message in chunk.wrapped.messages)
+        return iter(chunk.wrapped.messages["key"].to_pylist())
 
     def keyed(self, table: TableDef) -> TableDef:
         """Return a definition with the key of `keys_elsewhere` if it has none itself."""
@@ -250,7 +250,7 @@ class Dialect(Scanned, ImageRules, ABC):
         fact = MessageKey(table)
         if fact in self.learned:
             return
-        key = None if chunk.wrapped is None else chunk.wrapped.messages[place].key
+        key = None if chunk.wrapped is None else chunk.wrapped.key(place)
         names = dumps.key_names(key) or chunk.layout.keys
         if names:
             self.learned[fact] = names

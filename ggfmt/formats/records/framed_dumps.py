@@ -67,5 +67,5 @@ def chunk_of_records(chunk: Chunk, records: Iterable[tuple[int, int, bytes | Dia
         spans.add(place, place + len(value))
         values.append(value)
         place += len(value) + 1
-    envelopes = KafkaEnvelopes(replace(chunk, spans=framed), (), problems)
+    envelopes = KafkaEnvelopes(replace(chunk, spans=framed), None, problems)
     return replace(chunk, data=b"\n".join(values), spans=spans, wrapped=envelopes)

@@ -210,8 +210,7 @@ class DialectReader(BatchingReader[DialectTable], routing.DialectScanning):
         return self._key(self.ordinal)
 
     def _key(self, ordinal: int) -> bytes | None:
-        message = self.message(ordinal) if self._keyed else None
-        return message and message.key
+        return self.message_key(ordinal) if self._keyed else None
 
     def bind(self, identity: bytes, odd: OddRecord) -> None:
         first = odd.meaning[0]
@@ -316,8 +315,8 @@ class DialectReader(BatchingReader[DialectTable], routing.DialectScanning):
     def reject(self, ordinal: int, diagnostic: Diagnostic) -> Reject:
         reject = super().reject(ordinal, diagnostic)
         if diagnostic.code in _OF_ODD_SHAPES:
-            message = self.message(ordinal)
-            if json_files.is_avro_json(json_members(reject.record if message is None else message.value)):
+            chunk, start, end = self.locate_value(ordinal)
+            if json_files.is_avro_json(json_members(chunk.data[start:end])):
                 return replace(reject, diagnostic=avro_json(reject.diagnostic.span))
         return reject
 

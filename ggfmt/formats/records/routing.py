@@ -130,7 +130,11 @@ class DialectRouter(DialectScanning, Router):
 
     def route(self, chunk: Chunk) -> Routed:
         """Raises: Unroutable if a record has several tables, or its table depends on other records."""
-        if chunk.problem is not None or chunk.layout.keys or (chunk.wrapped is not None and not chunk.wrapped.messages):
+        if (
+            chunk.problem is not None
+            or chunk.layout.keys
+            or (chunk.wrapped is not None and chunk.wrapped.messages is None)
+        ):
             raise Unroutable
         self.ordinal = 0
         self._cut, self._is_cut = chunk, False
@@ -151,7 +155,7 @@ class DialectRouter(DialectScanning, Router):
             records = replace(chunk.wrapped.chunk, input=chunk.input)
             assert records.spans is not None
             self._is_cut = any(problem.code == "GG302" for problem in chunk.wrapped.problems.values())
-            if not records.layout.array:
+            if not records.layout.array and records.layout.messages is None:
                 starts = int64s(array("q", (start for start, _ in records.spans)))
         tables = pa.concat_arrays([*self._found, int64s(whole)])
         if starts is None:
@@ -167,7 +171,7 @@ class DialectRouter(DialectScanning, Router):
     def key_of_next(self) -> bytes | None:
         wrapped = self._cut.wrapped
         has_key = wrapped is not None and self.dialect.has_message_keys(self._cut)
-        return wrapped.messages[self.ordinal].key if wrapped is not None and has_key else None
+        return wrapped.key(self.ordinal) if wrapped is not None and has_key else None
 
     def know_starts(self, starts: pa.Int64Array) -> None:
         self._starts = starts

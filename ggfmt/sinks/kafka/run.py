@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from datetime import datetime
+from datetime import datetime, timezone
 from functools import partial
 from operator import gt
 from typing import Any
@@ -51,7 +51,6 @@ from ggfmt.sinks.kafka.send import (
     transactional_id,
 )
 from ggfmt.sinks.kafka.staging import (
-    OVERHEAD_BYTES,
     Descriptions,
     Grouping,
     StagedMessages,
@@ -191,7 +190,9 @@ class KafkaSink(MessageSink):
         entries = sorted((name, entry.value) for name, entry in config.entries.items())
         tables = sorted((name, table.fingerprint) for name, table in request.definitions.items())
         given = [*sorted(scan.source.given.items()), *sorted(self.request.converters.items())]
-        shown = request.selection.options, request.keys
+        shown: list[object] = [request.selection.options, request.keys]
+        shown += ["op_ts"] * self.request.by_op_ts + ["tombstones"] * self.request.tombstones
+        shown += ["headers"] * self.request.headers
         return fingerprint_of(files, scan.input_format, entries, self.settings.run_options, tables, given, *shown)
 
     @property
@@ -232,9 +233,9 @@ class KafkaSink(MessageSink):
                 topics.setdefault(topic, TopicTotals()).add(totals)
             for topic, key, definition, size in written.descriptions:
                 if descriptions.are_new(topic, key, definition):
-                    topics.setdefault(topic, TopicTotals()).add(TopicTotals(1, size, size + OVERHEAD_BYTES))
+                    topics.setdefault(topic, TopicTotals()).add(TopicTotals(1, size, size + self.target.overhead))
         if self.target.joined:
-            topics = _joined_totals(self._staged, self.target.joined)
+            topics = _joined_totals(self._staged, self.target.joined, self.target.overhead)
         super().collect(run, job, outcomes)
         self._check_topics(run, topics)
         self.plans = self._planned(topics)
@@ -285,7 +286,33 @@ class KafkaSink(MessageSink):
                 )
                 help = "raise `max.message.bytes` of the topic, or send each operation on its own with `mode=op`"
                 raise Abend("GG573", message, f"{self.shown}/{plan.topic}", help)
+            if plan.totals.times is not None:
+                self._check_times(plan, plan.totals.times, found.get(plan.topic, {}))
         return [replace(plan, limit=limits.get(plan.topic)) for plan in plans]
+
+    def _check_times(self, plan: TopicPlan, times: tuple[int, int], settings: Mapping[str, str]) -> None:
+        """Raises: Abend GG573 if a topic would not take the times of messages, or would not keep the messages."""
+        now = time.time() * 1000
+        ages = {f"message.timestamp.{name}.max.ms": now - times[0] for name in ("before", "difference")}
+        ages |= {"message.timestamp.after.max.ms": times[1] - now}
+        if "delete" in settings.get("cleanup.policy", "delete"):
+            ages["retention.ms"] = now - times[0]
+        name = next((name for name, age in ages.items() if 0 <= int(settings.get(name) or -1) < age), None)
+        if settings.get("message.timestamp.type") == "LogAppendTime":
+            message, help = (
+                "the topic has times of the broker (`message.timestamp.type=LogAppendTime`)",
+                "set CreateTime",
+            )
+        elif name is not None:
+            first, last = (
+                datetime.fromtimestamp(each / 1000, timezone.utc).isoformat(" ", "seconds") for each in times
+            )
+            message = f"the changes are from {first} to {last}, and the topic has `{name}={settings[name]}`"
+            help = f"raise `{name}` of the topic"
+        else:
+            return
+        help += ", or leave out `--timestamps op_ts`"
+        raise Abend("GG573", f"{message}; {self._sent_before}", f"{self.shown}/{plan.topic}", help)
 
     @property
     def _sent_before(self) -> str:
@@ -358,6 +385,7 @@ class KafkaSink(MessageSink):
                 partitions=wanted,
                 ids=topic_ids(self.client, wanted),
                 begins=self._ends(wanted),
+                headers=self.request.headers,
             )
         if run.checkpoint is not None:
             had = run.checkpoint.last_run
@@ -420,6 +448,7 @@ class KafkaSink(MessageSink):
             self.record.is_complete,
             max((plan.totals.largest for plan in self.plans), default=0),
             min((plan.limit for plan in self.plans if plan.limit is not None), default=1_000_000),
+            request.headers,
         )
         sizes = [sum(file.size for file in share) for share in shares.values()]
         progress = run.tracker.start_tasks(SENDING, sizes, run.runner.parallelism)
@@ -454,7 +483,7 @@ class KafkaSink(MessageSink):
             "run": record.run,
             "job": self.job_name,
             "handler": self.target.handler,
-            "topics": {plan.topic: {"partitions": plan.partitions, **vars(plan.totals)} for plan in self.plans},
+            "topics": {plan.topic: {"partitions": plan.partitions, **plan.totals.described} for plan in self.plans},
         }
 
     def report(self, run: Run) -> RunResult:
@@ -558,6 +587,10 @@ def topic_output(
     if addresses.by_transaction and framing is not None and not framing.joins:
         message = f"with `mode=tx` a message is a transaction, and one of `{own.format}` is one operation"
         raise UsageError("GG577", message, config.place("mode"), "set `mode=op` in the handler file")
+    if addresses.by_transaction and request.tombstones:
+        message = "a tombstone needs a key, and with `mode=tx` the message of a transaction has none"
+        help = "leave out `--tombstones`, or set `mode=op` in the handler file"
+        raise UsageError("GG577", message, config.place("mode"), help)
     maps = settings.selection.maps
     grouping = Grouping() if maps is None else Grouping(*maps.group)
     if addresses.by_transaction and grouping.least > 1:
@@ -585,6 +618,9 @@ def topic_output(
         schemas=config.kafka.schema_topic_name or None,
         converters=converters,
         is_dry=request.is_dry,
+        by_op_ts=request.by_op_ts,
+        headers=request.headers,
+        tombstones=request.tombstones,
     )
 
 
@@ -603,9 +639,11 @@ def _staging_directory(given: str | None, held: ExitStack) -> Location:
     return root
 
 
-def _joined_totals(files: Sequence[StagedMessages], joined: Grouping) -> dict[str, TopicTotals]:
+def _joined_totals(files: Sequence[StagedMessages], joined: Grouping, overhead: int) -> dict[str, TopicTotals]:
     totals: dict[str, TopicTotals] = {}
     for batch in staged(files, joined):
-        for topic, value in zip(*(non_null_values(batch[name]) for name in ("topic", "value")), strict=True):
-            totals.setdefault(topic, TopicTotals()).add(TopicTotals(1, len(value), len(value) + OVERHEAD_BYTES))
+        columns = non_null_values(batch["topic"]), non_null_values(batch["value"]), batch["timestamp"].to_pylist()
+        for topic, value, moment in zip(*columns, strict=True):
+            times = None if moment is None else (moment, moment)
+            totals.setdefault(topic, TopicTotals()).add(TopicTotals(1, len(value), len(value) + overhead, times))
     return totals

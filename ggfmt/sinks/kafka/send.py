@@ -20,12 +20,13 @@ from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.kafka.client import ClientSettings
 from ggfmt.kafka.cluster import topic_ids
-from ggfmt.kafka.consume import Cluster, Mark, Pair
+from ggfmt.kafka.consume import Cluster, Mark, Pair, columns_of
 from ggfmt.kafka.jobs import ATOMIC_SECONDS, TRANSACTION_SECONDS, Fenced, Message, Transactions, read_records
 from ggfmt.sinks.kafka.staging import Descriptions, Grouping, StagedMessages
 from ggfmt.sinks.kafka.state import JobState, decode_record
 
 _COMMIT_MESSAGES, _COMMIT_BYTES, _COMMIT_SECONDS = 50_000, 32 << 20, 10.0
+JOB, RUN, SEQUENCE = "ggfmt.job", "ggfmt.run", "ggfmt.sequence"  # headers; the sequence counts from 1 in a partition
 _BATCH_BYTES = 1_000_000  # of the protocol, as clients have it by default
 
 
@@ -91,6 +92,7 @@ class Sending:
     is_complete: bool = False
     largest: int = _BATCH_BYTES
     limit: int = _BATCH_BYTES
+    headers: bool = False
 
 
 @dataclass
@@ -174,6 +176,7 @@ class _Sender:
         self._digests: dict[Pair, PartitionDigest] = {}
         self._touched: set[Pair] = set()
         self._turns: dict[str, int] = {}
+        self._headers = [(JOB, sending.job.encode()), (RUN, sending.run.encode())]
         self._messages = self._bytes = 0
         self._started = self._last = time.monotonic()
 
@@ -203,8 +206,12 @@ class _Sender:
             if len(part):
                 if self._sending.is_complete:
                     raise Abend.of(other_messages(self._sending.settings, self._sending.job, pair))
+                messages = _messages(part)
+                if self._sending.headers:
+                    for number, message in enumerate(messages, digest.messages + 1):
+                        message["headers"] = [*message.get("headers", ()), *self._headers, (SEQUENCE, b"%d" % number)]
                 digest.update(part["key"], part["value"])
-                self._transactions.send(*pair, _messages(part))
+                self._transactions.send(*pair, messages)
                 self._touched.add(pair)
                 self._messages += len(part)
                 self._bytes += part.nbytes
@@ -245,7 +252,7 @@ class _Sender:
     def _record(self, pair: Pair) -> PartitionRecord:
         digest, last = self._digests[pair], self._transactions.delivered.get(pair)
         known = self._begun[pair].last if pair in self._begun else Mark()
-        mark = known if last is None else Mark.of(last)
+        mark = known if last is None else Mark.of(columns_of([last]))
         return PartitionRecord(self._sending.run, digest.messages, digest.text, mark)
 
     def _commit(self) -> None:
@@ -301,12 +308,16 @@ _DESCRIPTION = ("topic", "key", "definition")
 
 
 def _messages(batch: pa.RecordBatch) -> list[Message]:
-    keys, values = batch["key"].to_pylist(), batch["value"].to_pylist()
-    headers = batch["headers"]
-    if headers.null_count == len(batch):
-        return [{"key": key, "value": value} for key, value in zip(keys, values, strict=True)]
-    columns = zip(keys, values, headers.to_pylist(), strict=True)
-    return [{"key": key, "value": value, "headers": own or []} for key, value, own in columns]
+    columns = zip(batch["key"].to_pylist(), batch["value"].to_pylist(), strict=True)
+    messages: list[Message] = [{"key": key, "value": value} for key, value in columns]
+    headers, times = batch["headers"], batch["timestamp"]
+    if headers.null_count < len(batch):
+        for message, own in zip(messages, headers.to_pylist(), strict=True):
+            message["headers"] = own or []
+    if times.null_count < len(batch):
+        for message, time in zip(messages, times.to_pylist(), strict=True):
+            message["timestamp"] = time or 0  # the client takes 0 for the present time
+    return messages
 
 
 def staged(share: Iterable[StagedMessages], joined: Grouping | None = None) -> Iterator[pa.RecordBatch]:

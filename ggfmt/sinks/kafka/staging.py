@@ -16,6 +16,7 @@ from ggfmt.arrow.arrays import STAGED, as_strings, concatenated, narrow, non_nul
 from ggfmt.columnar.metadata import Clock
 from ggfmt.columnar.pieces import join_binary
 from ggfmt.columnar.strings import rows_where
+from ggfmt.columnar.timestamps import floor_millis, text_micros
 from ggfmt.dataclasses import dataclass, field, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats import FORMATS
@@ -27,7 +28,7 @@ from ggfmt.formats.json.values import compact_json
 from ggfmt.kafka.jobs import owner_of
 from ggfmt.kernels import primitives
 from ggfmt.location import Location
-from ggfmt.model.change import ChangeBatch
+from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.model.table import TableDef
 from ggfmt.reading.progress import Stopwatch
 from ggfmt.reading.tasks import unique_name
@@ -37,6 +38,7 @@ from ggfmt.sinks.messages.sink import HandlerTaskOutput, HandlerWriter
 
 _FLUSH_BYTES = 4 << 20
 OVERHEAD_BYTES = 100  # of a message in a batch of the protocol, at most
+_JOB_HEADERS_BYTES = 300  # of the headers with the job, the run and the sequence, at most
 _HEADERS = pa.map_(pa.string(), pa.binary())
 _COLUMNS: dict[str, pa.DataType] = {
     "topic": pa.string(),
@@ -44,6 +46,7 @@ _COLUMNS: dict[str, pa.DataType] = {
     "key": pa.binary(),
     "value": pa.binary(),
     "headers": _HEADERS,
+    "timestamp": pa.int64(),  # milliseconds since 1970; null: the time at which the message is sent
     "transaction": pa.string(),  # of messages that the sender joins; else null
     "definition": pa.string(),  # of the table that a message describes; else null
 }
@@ -75,6 +78,9 @@ class TopicOutput(HandlerOutput):
     schemas      the topic of schemas; None for none
     converters   of Kafka Connect; None for a handler of another type
     is_dry       no schema may be registered
+    headers      messages have headers with the job, the run and the sequence
+    by_op_ts     messages have the times of their changes
+    tombstones   a message without a value follows each delete
     """
 
     addresses: AddressSettings
@@ -86,20 +92,36 @@ class TopicOutput(HandlerOutput):
     schemas: str | None = None
     converters: Converters | None = None
     is_dry: bool = False
+    headers: bool = False
+    by_op_ts: bool = False
+    tombstones: bool = False
+
+    @property
+    def overhead(self) -> int:
+        """Bytes of a message beside its key, its value and the headers of the handler, at most."""
+        return OVERHEAD_BYTES + _JOB_HEADERS_BYTES * self.headers
 
 
 @dataclass
 class TopicTotals:
-    """What goes to a topic; `largest` is the size of a message with its key and headers."""
+    """What goes to a topic; `largest` is the size of a message with its key and headers; `times`: the first and the
+    last time of messages that do not have the time of sending, in milliseconds since 1970."""
 
     messages: int = 0
     bytes: int = 0
     largest: int = 0
+    times: tuple[int, int] | None = None
+
+    @property
+    def described(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if value is not None}
 
     def add(self, other: TopicTotals) -> None:
         self.messages += other.messages
         self.bytes += other.bytes
         self.largest = max(self.largest, other.largest)
+        both = [*(self.times or ()), *(other.times or ())]
+        self.times = (min(both), max(both)) if both else None
 
 
 @dataclass(frozen=True)
@@ -176,7 +198,11 @@ class TopicWriter(HandlerWriter):
             (description, pa.repeat(formatted.arranged.ordinal[0], len(description)))
             for description in table.descriptions(batch["topic"])
         )
-        self._parts.append((batch, formatted.arranged.ordinal))
+        ordinals = formatted.arranged.ordinal
+        if self.target.tombstones:
+            rows, batch = with_tombstones(batch, formatted.arranged.op)
+            ordinals = ordinals.take(rows)
+        self._parts.append((batch, ordinals))
 
     @property
     def _lost_characters(self) -> int:
@@ -205,7 +231,7 @@ class TopicWriter(HandlerWriter):
         headers = batch["headers"]
         if headers.null_count < len(headers):
             lengths = pc.add(lengths, pa.scalar(max(_header_bytes(row) for row in headers.to_pylist()), pa.int64()))
-        table = pa.table({"topic": batch["topic"], "bytes": lengths})
+        table = pa.table({"topic": batch["topic"], "bytes": lengths, "time": batch["timestamp"]})
         if batch["definition"].null_count < len(batch):
             described = batch["definition"].is_valid()
             columns = batch["topic"], batch["key"], batch["definition"], lengths
@@ -213,10 +239,13 @@ class TopicWriter(HandlerWriter):
             self._result.descriptions += rows
             table = table.filter(pc.invert(described))
         found = table.group_by("topic", use_threads=False).aggregate(
-            [("bytes", "count"), ("bytes", "sum"), ("bytes", "max")]
+            [("bytes", "count"), ("bytes", "sum"), ("bytes", "max"), ("time", "min"), ("time", "max")]
         )
-        for topic, count, size, largest in zip(*(found[name].to_pylist() for name in _TOTALS), strict=True):
-            self._result.topics.setdefault(topic, TopicTotals()).add(TopicTotals(count, size, largest + OVERHEAD_BYTES))
+        for topic, count, size, largest, *times in zip(*(found[name].to_pylist() for name in _TOTALS), strict=True):
+            totals = TopicTotals(
+                count, size, largest + self.target.overhead, None if times[0] is None else (times[0], times[1])
+            )
+            self._result.topics.setdefault(topic, TopicTotals()).add(totals)
 
     def _flush(self) -> None:
         batches, self._waiting, self._bytes = self._waiting, [], 0
@@ -246,7 +275,7 @@ class TopicWriter(HandlerWriter):
         return super().close()
 
 
-_TOTALS = ("topic", "bytes_count", "bytes_sum", "bytes_max")
+_TOTALS = ("topic", "bytes_count", "bytes_sum", "bytes_max", "time_min", "time_max")
 
 
 def _length(texts: pa.Array[Any]) -> pa.Int64Array:
@@ -306,9 +335,11 @@ class _StagedTable:
             schema = getattr(formatter, "schema", None)
             values = self._with_heads(values, target.converters.value, topics, compact_json(schema))
         transactions = _transactions(operations) if target.joined else None
-        return _batch(
-            topics, self._partitions(topic, keys), keys, values, _headers(addressed, count), transactions, None
-        )
+        times = _times(operations) if target.by_op_ts else None
+        if target.tombstones:
+            _check_keys(operations, keys)
+        headers = _headers(addressed, count)
+        return _batch(topics, self._partitions(topic, keys), keys, values, headers, times, transactions, None)
 
     def _with_heads(
         self, data: pa.BinaryArray, converter: Converter, topics: pa.StringArray, schema: str
@@ -347,7 +378,7 @@ class _StagedTable:
                 names = pa.array([f"{name} {definition.fingerprint}" for name in files])
                 repeated = pa.repeat(pa.scalar(topic, pa.string()), len(files))
                 values = pa.array(files.values(), pa.binary())
-                yield _batch(repeated, self._partitions(topic, keys), keys, values, None, None, names)
+                yield _batch(repeated, self._partitions(topic, keys), keys, values, None, None, None, names)
 
 
 def partitions_of(keys: pa.BinaryArray, count: int | None) -> pa.Int32Array:
@@ -370,6 +401,41 @@ def _transactions(operations: ChangeBatch) -> pa.StringArray:
         message = "with `mode=tx` a message is a transaction, and the input does not show which one an operation has"
         raise RowErrors([(row, Diagnostic("GG577", message, place, help)) for row in lacking])
     return found
+
+
+def _times(operations: ChangeBatch) -> pa.Int64Array:
+    """Return the time of each operation. Raises: RowErrors with GG577 for operations without one."""
+    micros, wrong = text_micros(operations.op_ts)
+    times = floor_millis(micros)
+    # Clients take 0 for the present time, and brokers refuse what is before.
+    lacking = {*wrong, *rows_where(pc.fill_null(pc.less(times, 1), True))}
+    if lacking:
+        place = Span(table=operations.table.full_name)
+        help = "leave out `--timestamps op_ts`, so that a message has the time at which it is sent"
+        problem = Diagnostic("GG577", "the operation does not show its time, or one before 1970", place, help)
+        raise RowErrors([(row, problem) for row in sorted(lacking)])
+    return times
+
+
+def _check_keys(operations: ChangeBatch, keys: pa.BinaryArray) -> None:
+    """Raises: RowErrors with GG577 for deletes without a key."""
+    rows = rows_where(pc.and_(pc.equal(operations.op, OpType.DELETE.value), keys.is_null()))
+    if rows:
+        place = Span(table=operations.table.full_name)
+        help = "set `keyMappingTemplate` to a key, or leave out `--tombstones`"
+        raise RowErrors([(row, Diagnostic("GG577", "a tombstone needs a key", place, help)) for row in rows])
+
+
+def with_tombstones(batch: pa.RecordBatch, op: pa.StringArray) -> tuple[pa.Int64Array, pa.RecordBatch]:
+    """Return messages with one more, without a value, after each delete; before them, the row of each message."""
+    places = pa.array(range(len(batch)), pa.int64())
+    deletes = places.filter(pc.equal(op, OpType.DELETE.value))
+    rows = pa.concat_arrays([places, deletes])
+    order = pc.array_sort_indices(rows)  # a stable sort
+    values = pa.concat_arrays([batch["value"], pa.nulls(len(deletes), pa.binary())]).take(order)
+    rows = narrow(rows.take(order), pa.Int64Array)
+    found = batch.take(rows)
+    return rows, found.set_column(SCHEMA.get_field_index("value"), SCHEMA.field("value"), values)
 
 
 def _headers(addressed: Addressed, count: int) -> pa.Array[Any] | None:

@@ -38,6 +38,7 @@ class JobState(msgspec.Struct, kw_only=True):
     begins       the end of each partition before the run, by topic
     ends         the end of each partition after the run
     digests      the number of messages and their digest, for each partition, by topic
+    headers      its messages have headers with the job, the run and the sequence
     """
 
     run: str
@@ -54,6 +55,7 @@ class JobState(msgspec.Struct, kw_only=True):
     begins: dict[str, list[int]] = {}
     ends: dict[str, list[int]] = {}
     digests: dict[str, list[tuple[int, str]]] = {}
+    headers: bool = False
     is_complete: bool = False
 
     def encoded(self) -> bytes:

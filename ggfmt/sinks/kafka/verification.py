@@ -7,12 +7,13 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import narrow
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.java.text import visible
 from ggfmt.kafka.client import ClientSettings
 from ggfmt.kafka.consume import Cluster, Partition
 from ggfmt.kafka.jobs import STATE_TOPIC, read_records
-from ggfmt.sinks.kafka.send import PartitionDigest
+from ggfmt.sinks.kafka.send import JOB, RUN, PartitionDigest
 from ggfmt.sinks.kafka.state import JobState, decoded
 from ggfmt.sinks.messages.verification import Verification
 
@@ -28,13 +29,15 @@ def verify(settings: ClientSettings, job: str | None = None) -> Verification:
     found = Verification(words=("job", "topic", "topic"), runs=len(runs))
     parts = {name: _ranges(run, settings.shown) for name, run in sorted(runs.items())}
     digests = {part: PartitionDigest() for own in parts.values() for part in own}
+    with_headers = {name: own for name, own in parts.items() if runs[name].headers}
+    marks = {part: {JOB: name, RUN: runs[name].run} for name, own in with_headers.items() for part in own}
     cluster = Cluster(settings)
     try:
         for part, messages in cluster.read(digests):
-            columns = [
-                pa.array([message.key() for message in messages], pa.binary()),
-                pa.array([message.value() for message in messages], pa.binary()),
-            ]
+            for header, text in marks.get(part, {}).items():  # less the messages of other programs
+                found_texts = pc.map_lookup(narrow(messages["headers"], pa.MapArray), pa.scalar(header), "first")
+                messages = messages.filter(pc.fill_null(pc.equal(found_texts, text.encode()), False))
+            columns = messages["key"], messages["value"]
             digests[part].update(*columns)
             found.size += sum(pc.sum(pc.binary_length(column)).as_py() or 0 for column in columns)
     finally:

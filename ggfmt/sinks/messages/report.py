@@ -200,7 +200,11 @@ def as_document(totals: RunTotals) -> dict[str, Any]:
                 "left_out": handler.left_out,
                 "files": handler.files,
                 "bytes": handler.size,
-                **({"topics": {name: vars(topic) for name, topic in handler.topics.items()}} if handler.topics else {}),
+                **(
+                    {"topics": {name: topic.described for name, topic in handler.topics.items()}}
+                    if handler.topics
+                    else {}
+                ),
                 "rejects": dict(handler.rejected),
                 "lost_characters": handler.lost_characters,
                 "not_shown": [{"loss": loss.id, "what": loss.text} for loss in handler.not_shown],

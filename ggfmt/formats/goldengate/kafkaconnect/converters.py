@@ -70,7 +70,8 @@ class Converter:
             if setting in SETTINGS:
                 settings[setting] = value
             elif name not in {_URL, *_WITHOUT_EFFECT} and _DEFAULTS.get(name, "").lower() != value.strip().lower():
-                raise _error(f"`{key}.{name}` has no support, or not with this value", file, "remove it")
+                help = "it can change the bytes of messages or the subjects of schemas: let GoldenGate send these"
+                raise _error(f"`{key}.{name}` has no support, or not with this value", file, help)
         url = (named | own).get(_URL, "").strip()
         if makes == AVRO and not url:
             raise _error(f"`{key}` has no schema registry", file, f"set `{key}.{_URL}`")
