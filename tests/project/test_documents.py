@@ -346,8 +346,10 @@ def test_the_readme_is_short() -> None:
 
 def test_the_readme_opens_with_setting_up_and_testing() -> None:
     first, second = documents.shell_blocks(README)[:2]
-    assert README.startswith(f"# ggfmt\n\n```bash\n{first}```\n\n```bash\n{second}```\n")
+    assert README.startswith("# ggfmt\n\nggfmt reads files of database changes and writes exactly ")
+    assert README.index(f"\n\n```bash\n{first}```\n\n```bash\n{second}```\n\n![") < 600
     assert first.count("\n") == second.count("\n") == 1, "each is one command line"
+    assert first.endswith("&& head -n 1 out/json/*/*.json\n")  # a message also where the output is no terminal
     assert first.startswith("python3 -m venv .venv && .venv/bin/pip install -q -e '.[java]' && .venv/bin/ggfmt run ")
     assert second == ".venv/bin/pip install -q -e '.[java,test]' && .venv/bin/python -m pytest\n"
 

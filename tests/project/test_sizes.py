@@ -16,35 +16,35 @@ import ggfmt
 
 # Lines of Python by package; "" for the modules beside them.
 PYTHON_LINES = {
-    "": 2_012,
+    "": 2_028,
     "arrow": 249,
-    "cli": 2_010,
-    "columnar": 2_145,
-    "commands": 1_958,
-    "commit": 2_496,
+    "cli": 2_257,
+    "columnar": 2_169,
+    "commands": 2_042,
+    "commit": 2_511,
     "comparison": 2_721,
-    "config": 6_524,
+    "config": 6_958,
     "database": 516,
     "definitions": 1_252,
     "diagnostics": 619,
-    "docs": 180,
+    "docs": 207,
     "doctor": 575,
-    "formats": 28_594,
-    "frames": 3_112,
-    "java": 1_439,
-    "kafka": 1_306,
-    "kernels": 491,
+    "formats": 32_984,
+    "frames": 3_114,
+    "java": 1_444,
+    "kafka": 1_388,
+    "kernels": 496,
     "model": 854,
-    "options": 1_584,
-    "reading": 6_699,
-    "render": 2_760,
+    "options": 1_603,
+    "reading": 7_092,
+    "render": 2_909,
     "replicat": 3_293,
     "rowfiles": 987,
-    "rows": 12_459,
-    "sinks": 6_155,
+    "rows": 12_543,
+    "sinks": 6_291,
     "spark": 2_145,
 }
-C_LINES = 7_654
+C_LINES = 8_119
 MODULES = 120  # of which one conversion calls a function
 
 

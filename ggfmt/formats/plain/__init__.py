@@ -71,7 +71,9 @@ class PlainCsvOptions(PlainJsonOptions):
         (NO, "the first row has values; names come from `columns` or `--definitions`"),
     )
     columns: tuple[tuple[str, tuple[str, ...]], ...] = columns_option()
-    delimiter: str = option(OptionalDelimiter(), "", "The character between fields. Default: as the first rows show.")
+    delimiter: str = option(
+        OptionalDelimiter(), "", "The character between fields. Default: as the first rows show.", example=";"
+    )
     quote: str = choice(
         "The character around fields.",
         (AUTO, "as the first rows show"),
