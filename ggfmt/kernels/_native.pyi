@@ -141,8 +141,24 @@ class AvroColumns:
         self, data: bytes, count: int
     ) -> Sequence[tuple[int, Buffer | None, int, Buffer | None, Buffer]] | None: ...
 
-# Columns of a table: name, form, bytes, digits, digits or bytes before, symbols; see binlog_rows.c. `write` returns the
-# number of rows, and the JSON of each image. None for rows that the exact writer writes.
+# Columns of a table: name, form, bytes, digits, digits or bytes before, symbols; see binlog_rows.c. `head`: the first
+# members of records. `write` returns the number of rows and the JSON of each image; None for what it does not take.
 class BinlogRows:
-    def __init__(self, columns: tuple[Any, ...]) -> None: ...
+    def __init__(self, columns: tuple[Any, ...], head: bytes) -> None: ...
     def write(self, data: bytes, place: int, end: int, *shown: bytes) -> tuple[int, tuple[bytes, ...]] | None: ...
+
+# Plain transactions of binary logs; see binlog_events.c. Both return their end, and `binlog_records` also returns their
+# records as lines of JSON, and starts and ends (int64) of the events, and of the lines from `base` on.
+def binlog_commits(data: bytes, place: int, end: int, limit: int, is_checked: bool) -> int: ...
+def binlog_records(
+    data: bytes,
+    place: int,
+    checksum_bytes: int,
+    tables: dict[bytes, BinlogRows | None],
+    file: bytes,
+    offset: int,
+    server: int,
+    writes_rows: bool,
+    base: int,
+    most: int,
+) -> tuple[int, bytes, Buffer, Buffer]: ...

@@ -2,6 +2,7 @@
 
    It leaves every decision on errors to the exact writer: if a row has anything out of the ordinary, the whole event is ODD. */
 #include "avro.h"
+#include "binlog_rows.h"
 #include "escape.h"
 #include "keys.h"
 
@@ -13,7 +14,7 @@ enum Form { SIGNED, UNSIGNED, UTF8, ASCII_TEXT, BASE64, DECIMAL, DATE, DATETIME,
 
 /* `size`: bytes of a number, of a fraction of a second or of the length before a text. `digits`: after the point. `before`: digits
    before the point of a decimal; the least bytes of BASE64. */
-typedef struct {
+typedef struct Field {
     Slice name; /* as a JSON string, and a colon */
     int form;
     int size;
@@ -22,45 +23,16 @@ typedef struct {
     Keys symbols; /* texts, without quotes, as JSON has them */
 } Field;
 
-typedef struct {
-    PyObject_HEAD
-    Memory memory;
-    Field *fields;
-    int count;
-    Bytes out[2];
-} Rows;
-
-enum { MAX_FIELDS = 1 << 14, IMAGES = 2, GROUP = 9 };
+enum { MAX_FIELDS = 1 << 14, GROUP = 9 };
 
 static const int bytes_of_digits[GROUP + 1] = {0, 1, 1, 2, 2, 3, 3, 4, 4, 4};
 static const int64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000};
-
-static uint64_t little(const unsigned char *at, int size) {
-    uint64_t value = 0;
-    for (int n = size - 1; n >= 0; n--)
-        value = value << 8 | at[n];
-    return value;
-}
 
 static uint64_t big(const unsigned char *at, int size) {
     uint64_t value = 0;
     for (int n = 0; n < size; n++)
         value = value << 8 | at[n];
     return value;
-}
-
-static Verdict put(Bytes *out, const char *text, size_t length) {
-    return bytes_append(out, text, length) < 0 ? NO_MEMORY : TAKEN;
-}
-
-static Verdict put_number(Bytes *out, uint64_t value, int negative) {
-    char text[24], *at = text + sizeof text;
-    do
-        *--at = (char)('0' + value % 10);
-    while (value /= 10);
-    if (negative)
-        *--at = '-';
-    return put(out, at, (size_t)(text + sizeof text - at));
 }
 
 /* Puts a time in quotes, with its fraction; the text has room for that. */
@@ -312,7 +284,7 @@ static Verdict value(Bytes *out, const Field *field, const unsigned char **place
     }
 }
 
-static Verdict image(Rows *self, Bytes *out, const unsigned char *shown, int columns, const unsigned char **place,
+static Verdict image(BinlogRows *self, Bytes *out, const unsigned char *shown, int columns, const unsigned char **place,
                      const unsigned char *end) {
     const unsigned char *nulls = *place;
     if (end - nulls < (columns + 7) / 8)
@@ -333,36 +305,43 @@ static Verdict image(Rows *self, Bytes *out, const unsigned char *shown, int col
     return put(out, "}", 1);
 }
 
+Verdict binlog_rows_write(BinlogRows *self, const unsigned char *at, const unsigned char *end, const Slice *shown, int images,
+                          Py_ssize_t *rows) {
+    int columns[IMAGES] = {0, 0};
+    for (int n = 0; n < images; n++) {
+        self->out[n].size = 0;
+        if (shown[n].length != (size_t)(self->count + 7) / 8)
+            return ODD;
+        for (int column = 0; column < self->count; column++)
+            columns[n] += shown[n].start[column >> 3] >> (column & 7) & 1;
+        if (columns[n] == 0)
+            return ODD;
+    }
+    for (*rows = 0; at < end; ++*rows)
+        for (int n = 0; n < images; n++) {
+            if (*rows && put(&self->out[n], ",", 1) != TAKEN)
+                return NO_MEMORY;
+            const Verdict verdict = image(self, &self->out[n], (const unsigned char *)shown[n].start, columns[n], &at, end);
+            if (verdict != TAKEN)
+                return verdict;
+        }
+    return TAKEN;
+}
+
 static PyObject *rows_write(PyObject *object, PyObject *args) {
-    Rows *self = (Rows *)object;
+    BinlogRows *self = (BinlogRows *)object;
     Py_buffer data;
     Slice shown[IMAGES] = {{NULL, 0}, {NULL, 0}};
-    Py_ssize_t place, stop, lengths[IMAGES] = {0, 0};
+    Py_ssize_t place, stop, lengths[IMAGES] = {0, 0}, rows = 0;
     if (!PyArg_ParseTuple(args, "y*nny#|y#", &data, &place, &stop, &shown[0].start, &lengths[0], &shown[1].start, &lengths[1]))
         return NULL;
     const int images = shown[1].start == NULL ? 1 : 2;
-    int columns[IMAGES] = {0, 0};
-    Verdict verdict = place < 0 || stop > data.len || place > stop ? ODD : TAKEN;
-    for (int n = 0; n < images && verdict == TAKEN; n++) {
-        self->out[n].size = 0;
-        if (lengths[n] != (self->count + 7) / 8)
-            verdict = ODD;
-        for (int column = 0; column < self->count && verdict == TAKEN; column++)
-            columns[n] += shown[n].start[column >> 3] >> (column & 7) & 1;
-        if (columns[n] == 0)
-            verdict = ODD;
-    }
-    Py_ssize_t rows = 0;
-    if (verdict == TAKEN) {
-        const unsigned char *at = (const unsigned char *)data.buf + place, *end = (const unsigned char *)data.buf + stop;
-        for (; at < end && verdict == TAKEN; rows++)
-            for (int n = 0; n < images && verdict == TAKEN; n++) {
-                if (rows && put(&self->out[n], ",", 1) != TAKEN)
-                    verdict = NO_MEMORY;
-                else
-                    verdict = image(self, &self->out[n], (const unsigned char *)shown[n].start, columns[n], &at, end);
-            }
-    }
+    for (int n = 0; n < images; n++)
+        shown[n].length = (size_t)lengths[n];
+    const unsigned char *at = data.buf;
+    Verdict verdict = ODD;
+    if (place >= 0 && place <= stop && stop <= data.len)
+        verdict = binlog_rows_write(self, at + place, at + stop, shown, images, &rows);
     PyBuffer_Release(&data);
     if (verdict == NO_MEMORY)
         return PyErr_NoMemory();
@@ -376,7 +355,7 @@ static PyObject *rows_write(PyObject *object, PyObject *args) {
 }
 
 /* Reads a column from (name, form, size, digits, before, symbols). */
-static int field_read(Rows *self, Field *field, PyObject *tuple) {
+static int field_read(BinlogRows *self, Field *field, PyObject *tuple) {
     PyObject *name, *symbols;
     if (!PyArg_ParseTuple(tuple, "SiiiiO!", &name, &field->form, &field->size, &field->digits, &field->before, &PyTuple_Type,
                           &symbols))
@@ -391,18 +370,19 @@ static int field_read(Rows *self, Field *field, PyObject *tuple) {
 }
 
 static PyObject *rows_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"columns", NULL};
-    PyObject *columns;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!", names, &PyTuple_Type, &columns))
+    static char *names[] = {"columns", "head", NULL};
+    PyObject *columns, *head;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!S", names, &PyTuple_Type, &columns, &head))
         return NULL;
     const Py_ssize_t count = PyTuple_Size(columns);
     if (count < 1 || count > MAX_FIELDS)
         return refused("the kernel does not take so many columns");
-    Rows *self = (Rows *)PyType_GenericAlloc(type, 0);
+    BinlogRows *self = (BinlogRows *)PyType_GenericAlloc(type, 0);
     if (self == NULL)
         return NULL;
     self->count = (int)count;
-    self->fields = memory_make(&self->memory, (size_t)count, sizeof(Field));
+    if (text_read(&self->memory, head, &self->head) == 0)
+        self->fields = memory_make(&self->memory, (size_t)count, sizeof(Field));
     for (Py_ssize_t n = 0; n < count; n++)
         if (self->fields == NULL || field_read(self, &self->fields[n], PyTuple_GetItem(columns, n)) < 0) {
             Py_DECREF(self);
@@ -412,10 +392,16 @@ static PyObject *rows_new(PyTypeObject *type, PyObject *args, PyObject *keywords
 }
 
 static void rows_dealloc(PyObject *self) {
-    memory_free(&((Rows *)self)->memory);
-    bytes_free(&((Rows *)self)->out[0]);
-    bytes_free(&((Rows *)self)->out[1]);
+    memory_free(&((BinlogRows *)self)->memory);
+    bytes_free(&((BinlogRows *)self)->out[0]);
+    bytes_free(&((BinlogRows *)self)->out[1]);
     free_object(self);
+}
+
+BinlogRows *binlog_rows_of(PyObject *object) {
+    PyTypeObject *type = Py_TYPE(object);
+    const int is_heap_type = (PyType_GetFlags(type) & Py_TPFLAGS_HEAPTYPE) != 0; /* others have no slots to ask for */
+    return is_heap_type && PyType_GetSlot(type, Py_tp_dealloc) == (void *)rows_dealloc ? (BinlogRows *)object : NULL;
 }
 
 static PyMethodDef rows_methods[] = {
@@ -423,6 +409,6 @@ static PyMethodDef rows_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-PyType_Spec binlog_rows_spec = OBJECT_TYPE("BinlogRows", sizeof(Rows), FIXED_TYPE,
+PyType_Spec binlog_rows_spec = OBJECT_TYPE("BinlogRows", sizeof(BinlogRows), FIXED_TYPE,
                                            "Writes rows of binary logs as JSON; see binlog_rows.c.", rows_new, rows_dealloc,
                                            rows_methods);

@@ -24,6 +24,9 @@ PyObject *kernel_csv_rows(PyObject *module, PyObject *args);
 PyObject *kernel_csv_to_json(PyObject *module, PyObject *args);
 PyObject *kernel_seed_hashes(PyObject *module, PyObject *seed);
 PyObject *kernel_hash_work(PyObject *module, PyObject *none);
+PyObject *kernel_binlog_commits(PyObject *module, PyObject *args);
+PyObject *kernel_binlog_records(PyObject *module, PyObject *args);
+void binlog_start(void);
 
 enum { KEPT_BYTES = 256 << 20, GROWTH_BYTES = 16 << 20 };
 
@@ -50,6 +53,8 @@ static PyMethodDef functions[] = {
     {"csv_to_json", kernel_csv_to_json, METH_VARARGS, "csv_to_json(...) -> (text, ends) of rows; see csv_rows.c"},
     {"seed_hashes", kernel_seed_hashes, METH_O, "seed_hashes(seed): of all hashes, before the first of them"},
     {"hash_work", kernel_hash_work, METH_NOARGS, "hash_work() -> how many places of hash tables were looked at so far"},
+    {"binlog_commits", kernel_binlog_commits, METH_VARARGS, "binlog_commits(...) -> end of transactions; see binlog_events.c"},
+    {"binlog_records", kernel_binlog_records, METH_VARARGS, "binlog_records(...) -> (place, text, events, lines); see binlog_events.c"},
     {"keep_memory", kernel_keep_memory, METH_NOARGS, "keep_memory(): keep memory that is freed, for this process"},
     {NULL, NULL, 0, NULL},
 };
@@ -83,6 +88,7 @@ static int add_types(PyObject *module) {
 PyMODINIT_FUNC PyInit__native(void) {
     if (hash_start() < 0)
         return NULL;
+    binlog_start();
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL)
         return NULL;

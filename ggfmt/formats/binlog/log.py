@@ -19,6 +19,7 @@ from ggfmt.formats.api.reading import Chunk, KafkaEnvelopes, Layout, Source, rec
 from ggfmt.formats.binlog import MAGIC, events
 from ggfmt.formats.binlog.events import CHECKSUM_BYTES, HEADER_BYTES, EventError, Step
 from ggfmt.formats.binlog.events import EventKind as K
+from ggfmt.kernels import kernel
 
 CHECKED, UNCHECKED = "events with checksums", "events"  # envelopes of layouts
 CHUNK_BYTES = 1 << 20
@@ -101,9 +102,11 @@ class _Log(Source):
     """The events of a file."""
 
     is_checked = True
+    is_between = True  # no transaction is open where the next event is
 
-    def events(self) -> Iterator[LogEvent | Chunk]:
-        """Yield the events, and chunks with problems. Nothing follows where it is unknown how long an event is."""
+    def events(self) -> Iterator[LogEvent | list[LogEvent] | Chunk]:
+        """Yield the events, and chunks with problems. A list has committed transactions, with their bytes as one event.
+        Nothing follows where it is unknown how long an event is."""
         self.grow()
         if not self.buffer.startswith(MAGIC):
             if self.buffer:
@@ -111,6 +114,9 @@ class _Log(Source):
             return
         place = 0
         while True:
+            if self.is_between and (end := self._end_of_commits(place)) > place:
+                yield [LogEvent(self.buffer[place:end], self.offset + place, self.is_checked)]
+                place = end
             if self.buffer.startswith(MAGIC, place) and self._is_start(place):
                 place += len(MAGIC)
             if len(self.buffer) - place < HEADER_BYTES:
@@ -142,6 +148,11 @@ class _Log(Source):
                 problem = Diagnostic("GG302", "the last event has no end", help=_AGAIN)
                 yield Chunk(self.file, self.offset, self.buffer, self.layout, ((0, len(self.buffer)),), problem=problem)
             return
+
+    def _end_of_commits(self, place: int) -> int:
+        """Return the end of the plain transactions at a place of the buffer, which a kernel finds."""
+        given = self.buffer, place, place + CHUNK_BYTES, self.limit, self.is_checked
+        return kernel(lambda native: int(native.binlog_commits(*given))) or place
 
     def _is_start(self, place: int) -> bool:
         """Return whether another log starts here: its first event describes the format."""
@@ -201,7 +212,7 @@ class _Transactions:
     def run(self) -> Iterator[Iterable[LogEvent] | Chunk]:
         """Yield the events of each transaction that is committed, all others as they are, and problems."""
         for event in self._log.events():
-            if isinstance(event, Chunk):
+            if not isinstance(event, LogEvent):
                 yield event
                 continue
             kind = event.data[4]
@@ -211,6 +222,7 @@ class _Transactions:
                 yield from self._packed(event)
             else:
                 yield from self._take(event, kind)
+            self._log.is_between = self._open is None and not self._gtid
         if self._open is not None:
             yield self._cut(self._open, "the last transaction has no end, and ggfmt leaves it out")
         for name, held in self._prepared.items():

@@ -20,7 +20,7 @@ from ggfmt.formats.api.reading import Chunk, Event, Layout, Remark, Spans
 from ggfmt.formats.binlog import MAGIC, BinlogOptions, events, log
 from ggfmt.formats.binlog.events import CHECKSUM_BYTES, HEADER_BYTES, EventBytes, EventError
 from ggfmt.formats.binlog.events import EventKind as K
-from ggfmt.formats.binlog.rows import RowJsonWriter
+from ggfmt.formats.binlog.rows import RowJsonWriter, is_utf8
 from ggfmt.formats.binlog.table_map import LoggedTable, completed, table_map, type_of_column
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.declared import DeclaredDialect
@@ -30,6 +30,7 @@ from ggfmt.formats.records.images import Columns, Images, completed_after_images
 from ggfmt.formats.records.problems import RecordError
 from ggfmt.formats.records.reader import DialectReader, dialect_input
 from ggfmt.formats.records.statements import Effect, What, effects_of, in_database, statement
+from ggfmt.kernels import kernel
 from ggfmt.lazy import lazy_regex
 from ggfmt.model.table import Column, TableDef, join_name
 
@@ -91,14 +92,13 @@ class _Statement(NamedTuple):
 
 
 class _Table(NamedTuple):
-    """A table map, and what makes records of the rows: their first members, and the writer of images. `every` has a bit
-    for each column."""
+    """A table map, the name of the table, a bit for each column, the writer of rows, and the map without its number."""
 
     table: LoggedTable
     name: str
     every: int
-    head: bytes
     writer: RowJsonWriter
+    key: bytes
 
 
 class RecordRun(NamedTuple):
@@ -123,6 +123,7 @@ class Binlog(DeclaredDialect):
         self._maps: dict[int, bytes] = {}  # the table maps of the statement, by the number of the table
         self._tables: dict[bytes, _Table] = {}
         self._shown: dict[str, _Table] = {}  # by name, the latest that had rows
+        self._native: dict[bytes, Any] = {}  # the kernels' writers of these, by their keys
         self._schemas: list[RecordSchema] = []
         self._latest: dict[str, RecordSchema] = {}
         self._server, self._of_mariadb = 0, False
@@ -165,9 +166,24 @@ class Binlog(DeclaredDialect):
         found = _LOG_NAME.fullmatch(name)
         file = found[1] if found else name
         lines: list[bytes] = []
-        size = place = 0
+        spans = Spans()
+        size = place = next_plain = 0
         behind = CHECKSUM_BYTES * (chunk.layout.envelope == log.CHECKED)
         while place < len(chunk.data):
+            if size > _RUN_BYTES:
+                yield RecordRun(b"".join(lines), spans)
+                lines, spans, size = [], Spans(), 0
+            if place >= next_plain and (plain := self._plain_records(chunk, place, behind, file, size)):
+                next_plain, text, places, own_places = plain
+                if is_utf8(text):
+                    assert isinstance(chunk.spans, Spans)
+                    chunk.spans.add_all(places)
+                    spans.add_all(own_places)
+                    lines.append(text)
+                    size += len(text)
+                    place = next_plain
+                    self._gtid = self._transaction = ""
+                    continue
             start, kind = place, chunk.data[place + 4]
             place += int.from_bytes(chunk.data[place + 9 : place + 13], "little")
             if kind in events.PASSED_OVER:
@@ -182,17 +198,31 @@ class Binlog(DeclaredDialect):
                 item = error.diagnostic
             if item is None:
                 continue
-            if lines and (size > _RUN_BYTES or not isinstance(item, bytes)):
-                yield _run(lines)
-                lines, size = [], 0
+            if lines and not isinstance(item, bytes):
+                yield RecordRun(b"".join(lines), spans)
+                lines, spans, size = [], Spans(), 0
             _add_span(chunk, start, place)
             if isinstance(item, bytes):
-                lines.append(item)
-                size += len(item)
+                lines += (item, b"\n")
+                spans.add(size, size + len(item))
+                size += len(item) + 1
             else:
                 yield item
         if lines:
-            yield _run(lines)
+            yield RecordRun(b"".join(lines), spans)
+
+    def _plain_records(
+        self, chunk: Chunk, place: int, behind: int, file: str, base: int
+    ) -> tuple[int, bytes, Any, Any] | None:
+        """Return the end of the plain transactions at a place, their records as lines, and the spans of events and of
+        lines, by a kernel. None if it takes no transaction."""
+        is_between = not self._maps and (not self._transaction or chunk.data[place + 4] in events.GTIDS)
+        if chunk.wrapped is not None or not is_between:
+            return None
+        facts = _json(f"{file}:")[1:-1].encode(), chunk.offset, self._server, self.writes_rows
+        given = chunk.data, place, behind, self._native, *facts, base, _RUN_BYTES
+        found: tuple[int, bytes, Any, Any] | None = kernel(lambda native: native.binlog_records(*given))
+        return None if found is None or found[0] == place else found
 
     # Events
 
@@ -251,9 +281,9 @@ class Binlog(DeclaredDialect):
                 return None
             raise EventError("the event has rows of a table without a table map before it")
         table = self._table(body)
-        if not self.writes_rows and self._shown.get(table.name) is table:
+        shown = self._shown.get(table.name)
+        if not self.writes_rows and shown is table:
             return None
-        self._shown[table.name] = table
         if count != len(table.table.columns):
             raise EventError("the event has other columns than the table map before it")
         rows_data, place = event, cursor.place
@@ -266,6 +296,10 @@ class Binlog(DeclaredDialect):
             rows, texts = table.writer.write(rows_data, place, end, images)
             if not rows:
                 raise EventError("the event has no rows")
+        if shown is not table:
+            if shown is not None:
+                del self._native[shown.key]
+            self._shown[table.name], self._native[table.key] = table, table.writer.native
         if op == "I" and rows and table.every & ~int.from_bytes(images[0], "little"):
             self.lost[Remark("GG330", table.name, _ROW_DEFAULTS)] += rows
         time, _, server, *_ = events.unpack_header(event)
@@ -274,7 +308,7 @@ class Binlog(DeclaredDialect):
         id = f'"gtid":"{self._gtid}",' if self._gtid else f'"transaction":{_json(self._transaction)},'
         text = f'{head}{id}"log_server":{self._server},"server_id":{server},'.encode()
         old = b'"old":[%b],' % texts[0] if op == "U" else b""
-        return b'%b%b%b"data":[%b]}' % (table.head, text, old, texts[-1])
+        return b'%b%b%b"data":[%b]}' % (table.writer.head, text, old, texts[-1])
 
     def _table(self, body: bytes) -> _Table:
         """Return the table of a `TABLE_MAP` event. Raises: EventError, RecordError"""
@@ -291,9 +325,8 @@ class Binlog(DeclaredDialect):
             definition = self.keyed(TableDef(name, columns).with_keys(keys))
             head = msgspec.json.encode({"schema": len(self._schemas), "database": found.database, "table": found.table})
             self._schemas.append(RecordSchema(definition, self.converts(definition), definition.key_names))
-            table = self._tables[key] = _Table(
-                found, name, (1 << len(columns)) - 1, head[:-1] + b",", RowJsonWriter(found, name)
-            )
+            writer = RowJsonWriter(found, name, head[:-1] + b",")
+            table = self._tables[key] = _Table(found, name, (1 << len(columns)) - 1, writer, key)
         return table
 
     # Records
@@ -362,14 +395,6 @@ _PART = lazy_regex(r"`(?:``|[^`])+`|\w+")
 
 def _json(text: str) -> str:
     return msgspec.json.encode(text).decode()
-
-
-def _run(lines: Sequence[bytes]) -> RecordRun:
-    spans, place = Spans(), 0
-    for line in lines:
-        spans.add(place, place + len(line))
-        place += len(line) + 1
-    return RecordRun(b"\n".join(lines), spans)
 
 
 def _add_span(chunk: Chunk, start: int, end: int) -> None:

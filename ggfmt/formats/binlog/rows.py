@@ -44,9 +44,10 @@ _ASCII_BYTES = bytes(range(128))
 
 
 class RowJsonWriter:
-    """Writes the rows of a table as JSON: with a kernel, if there is one, or else exactly."""
+    """Writes the rows of a table as JSON: with a kernel, if there is one, or else exactly. `head`: the first members of
+    its records."""
 
-    def __init__(self, table: LoggedTable, name: str) -> None:
+    def __init__(self, table: LoggedTable, name: str, head: bytes = b"") -> None:
         assert table.names is not None
         self._table = name
         self._names = [_encode(name) + b":" for name in table.names]
@@ -54,13 +55,14 @@ class RowJsonWriter:
         self._decode = [_decoder_of(column) for column in table.columns]
         self._count = len(table.columns)
         columns = zip(self._names, map(_form_of, table.columns), strict=True)
-        self._native = kernel(lambda native: native.BinlogRows(tuple((name, *form) for name, form in columns)))
+        self.head = head
+        self.native = kernel(lambda native: native.BinlogRows(tuple((name, *form) for name, form in columns), head))
 
     def write(self, data: bytes, place: int, end: int, images: Sequence[bytes]) -> tuple[int, Sequence[bytes]]:
         """Return the number of rows between two places of an event, and the JSON objects of each image, with commas
         between them. `images`: the bits of the columns that each image of a row has. Raises: EventError, RecordError"""
-        found = None if self._native is None else self._native.write(data, place, end, *images)
-        if found is not None and found[0] and all(map(_is_utf8, found[1])):
+        found = None if self.native is None else self.native.write(data, place, end, *images)
+        if found is not None and found[0] and all(map(is_utf8, found[1])):
             rows: tuple[int, Sequence[bytes]] = found
             return rows
         return self._exact(data, place, end, images)
@@ -100,7 +102,7 @@ class _Unreadable(Exception):
         self.help = help
 
 
-def _is_utf8(text: bytes) -> bool:
+def is_utf8(text: bytes) -> bool:
     try:
         return text.isascii() or bool(str(text, "utf-8"))
     except UnicodeDecodeError:
