@@ -7,7 +7,6 @@ An event has a header of 19 bytes: time, kind, server, size with the header, pla
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
 from enum import IntEnum
 from struct import Struct
 from typing import NamedTuple
@@ -20,7 +19,7 @@ from ggfmt.lazy import lazy_regex
 HEADER_BYTES = 19
 CHECKSUM_BYTES = 4
 unpack_header = Struct("<IBIIIH").unpack_from
-_IGNORABLE = 0x80  # a flag of events that a reader need not know
+IGNORABLE = 0x80  # a flag of events that a reader need not know
 _IN_USE = 1  # a flag of the first event
 STATEMENT_END = 1  # a flag of row events
 
@@ -85,19 +84,11 @@ PASSED_OVER = frozenset({
 })  # fmt: skip
 
 
-class RowsKind(NamedTuple):
-    """What an event with rows is: an operation type, version 2 of the event or 1, and whether it is compressed."""
-
-    op: str
-    is_v2: bool
-    is_compressed: bool
-
-
+# Kinds of events with rows: the operation type, whether the event has version 2, and whether it is compressed.
 ROWS = {
-    **{K.WRITE_ROWS_V1 + n: RowsKind(op, False, False) for n, op in enumerate("IUD")},
-    **{K.WRITE_ROWS + n: RowsKind(op, True, False) for n, op in enumerate("IUD")},
-    **{K.WRITE_ROWS_COMPRESSED_V1 + n: RowsKind(op, False, True) for n, op in enumerate("IUD")},
-    **{K.WRITE_ROWS_COMPRESSED + n: RowsKind(op, True, True) for n, op in enumerate("IUD")},
+    first + n: (op, first in (K.WRITE_ROWS, K.WRITE_ROWS_COMPRESSED), first >= K.WRITE_ROWS_COMPRESSED_V1)
+    for first in (K.WRITE_ROWS_V1, K.WRITE_ROWS, K.WRITE_ROWS_COMPRESSED_V1, K.WRITE_ROWS_COMPRESSED)
+    for n, op in enumerate("IUD")
 }
 
 
@@ -141,16 +132,9 @@ class EventBytes:
 _PACKED = {252: 2, 253: 3, 254: 8}
 
 
-def name_of(kind: int) -> str:
-    """Return the name of a kind of event for a message."""
-    try:
-        return f"`{EventKind(kind).name}`"
-    except ValueError:
-        return f"number {kind}"
-
-
-def is_ignorable(event: bytes) -> bool:
-    return bool(unpack_header(event)[5] & _IGNORABLE)
+def _check_size(what: str, size: int, limit: int) -> None:
+    if size > limit:
+        raise EventError(f"{what} has {size:,} bytes unpacked, and the limit is {limit:,}: increase `--max-record`")
 
 
 def inflated(cursor: EventBytes, limit: int) -> bytes:
@@ -159,37 +143,35 @@ def inflated(cursor: EventBytes, limit: int) -> bytes:
     size = int.from_bytes(cursor.take(head & 7), "big")
     if (head & 0xF8) != 0x80:
         raise EventError("the compression of the event is unknown")
-    if size > limit:
-        raise EventError(f"the event has {size:,} bytes unpacked, and the limit is {limit:,}: increase `--max-record`")
-    unpacker = zlib.decompressobj()
-    try:
-        data = unpacker.decompress(cursor.take(cursor.left()), size + 1)
-    except zlib.error:
-        raise EventError("the compressed part of the event is damaged") from None
-    if len(data) != size or not unpacker.eof:
+    _check_size("the event", size, limit)
+    data = decompressed(cursor.take(cursor.left()), size)
+    if data is None:
         raise EventError("the compressed part of the event is damaged")
     return data
+
+
+def decompressed(data: bytes, size: int, window_bits: int = zlib.MAX_WBITS) -> bytes | None:
+    """Return what zlib has compressed; None if it is damaged, or has another size."""
+    unpacker = zlib.decompressobj(window_bits)
+    try:
+        found = unpacker.decompress(data, size + 1)
+    except zlib.error:
+        return None
+    return found if len(found) == size and unpacker.eof else None
 
 
 _QUERY = Struct("<IIBHH").unpack
 
 
-class Query(NamedTuple):
-    """A statement: its default database, and its text."""
-
-    database: str
-    sql: str
-
-
-def query_of(event: bytes, end: int, limit: int) -> Query:
-    """Return the statement of a `QUERY` event. Raises: EventError"""
+def query_of(event: bytes, end: int, limit: int) -> tuple[str, str]:
+    """Return the default database and the text of the statement in a `QUERY` event. Raises: EventError"""
     cursor = EventBytes(event, HEADER_BYTES, end)
     _, _, database_size, _, variables = _QUERY(cursor.take(13))
     cursor.take(variables)
     database = _decoded(cursor.take(database_size))
     cursor.take(1)
     is_packed = event[4] == K.QUERY_COMPRESSED
-    return Query(database, _decoded(inflated(cursor, limit) if is_packed else cursor.take(cursor.left())))
+    return database, _decoded(inflated(cursor, limit) if is_packed else cursor.take(cursor.left()))
 
 
 def _decoded(text: bytes) -> str:
@@ -221,11 +203,16 @@ def step_of(event: bytes, end: int) -> Step | None:
         return _COMMIT
     if kind == K.QUERY:
         is_begin = event[end - 6 : end] == b"\0BEGIN"
-        return _BEGIN if is_begin else step_of_query(query_of(event, end, 0).sql)
-    return step_of_prepare(event, end) if kind == K.XA_PREPARE else None
+        return _BEGIN if is_begin else _step_of_query(query_of(event, end, 0)[1])
+    if kind != K.XA_PREPARE:
+        return None
+    cursor = EventBytes(event, HEADER_BYTES, end)
+    one_phase, format_id, first, second = cursor.number(1), cursor.number(4), cursor.number(4), cursor.number(4)
+    name = f"X'{cursor.take(first).hex().upper()}',X'{cursor.take(second).hex().upper()}',{format_id}"
+    return Step("COMMIT" if one_phase else "PREPARE", name)
 
 
-def step_of_query(sql: str) -> Step | None:
+def _step_of_query(sql: str) -> Step | None:
     """Return what a statement does to its transaction; None if it is another statement."""
     text = sql[:4096].strip()
     word = text[:9].upper()
@@ -234,23 +221,11 @@ def step_of_query(sql: str) -> Step | None:
     if word.startswith("XA START") or text.upper() == "START TRANSACTION":
         return Step("BEGIN")
     if word.startswith("XA ") and (xa := _XA.match(text)):
-        return Step("COMMIT" if xa[3] and xa[1].upper() == "COMMIT" else f"XA {xa[1].upper()}", _xid(xa[2]))
+        word = "COMMIT" if xa[3] and xa[1].upper() == "COMMIT" else f"XA {xa[1].upper()}"
+        return Step(word, xa[2].replace(" ", "").upper())  # as in the event
     if word in ("SAVEPOINT", "ROLLBACK ") and (savepoint := _SAVEPOINT.match(text)):
         return Step("SAVEPOINT" if savepoint[1].upper() == "SAVEPOINT" else "ROLLBACK TO", savepoint[2].strip())
     return None
-
-
-def _xid(text: str) -> str:
-    """Return the name of an XA transaction as in `step_of_prepare`."""
-    return text.replace(" ", "").upper()
-
-
-def step_of_prepare(event: bytes, end: int) -> Step:
-    """Return what an `XA_PREPARE` event does. Raises: EventError"""
-    cursor = EventBytes(event, HEADER_BYTES, end)
-    one_phase, format_id, first, second = cursor.number(1), cursor.number(4), cursor.number(4), cursor.number(4)
-    name = f"X'{cursor.take(first).hex().upper()}',X'{cursor.take(second).hex().upper()}',{format_id}"
-    return Step("COMMIT" if one_phase else "PREPARE", name)
 
 
 _MARIADB_GTID = Struct("<QI").unpack
@@ -286,11 +261,6 @@ def checksum_of_format(event: bytes) -> int:
     return event[-5]
 
 
-def is_of_mariadb(event: bytes) -> bool:
-    """Return whether the server that a `FORMAT_DESCRIPTION` event names is MariaDB."""
-    return b"MariaDB" in event[HEADER_BYTES + 2 : HEADER_BYTES + 52]
-
-
 def is_checked(event: bytes) -> bool:
     """Return whether an event has its own CRC32 at its end."""
     checked: bytes | memoryview = memoryview(event)[:-CHECKSUM_BYTES]
@@ -307,9 +277,7 @@ def events_of_payload(event: bytes, end: int, limit: int) -> list[bytes]:
         field = EventBytes(cursor.text())
         fields[kind] = field.packed()
     packed, size = cursor.take(cursor.left()), fields.get(3, 0)
-    if size > limit:
-        reason = f"the transaction has {size:,} bytes unpacked, and the limit is {limit:,}: increase `--max-record`"
-        raise EventError(reason)
+    _check_size("the transaction", size, limit)
     if fields.get(2) not in (_ZSTD, _PLAIN) or fields.get(1, len(packed)) != len(packed):
         raise EventError("the compression of the transaction is unknown")
     if fields[2] == _ZSTD:
@@ -317,20 +285,17 @@ def events_of_payload(event: bytes, end: int, limit: int) -> list[bytes]:
             with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
                 packed = stream.read(size + 1)
         except (OSError, pa.ArrowException):
-            raise EventError("the compressed transaction is damaged") from None
-    if fields[2] == _ZSTD and len(packed) != size:
-        raise EventError("the compressed transaction is damaged")
-    return list(_split(packed))
+            packed, size = b"", -1
+        if len(packed) != size:
+            raise EventError("the compressed transaction is damaged")
+    found, place = [], 0
+    while place < len(packed):
+        size = int.from_bytes(packed[place + 9 : place + 13], "little")
+        if size < HEADER_BYTES or place + size > len(packed):
+            raise EventError("the compressed transaction is damaged")
+        found.append(packed[place : place + size])
+        place += size
+    return found
 
 
 _ZSTD, _PLAIN = 0, 255
-
-
-def _split(data: bytes) -> Iterator[bytes]:
-    place = 0
-    while place < len(data):
-        size = int.from_bytes(data[place + 9 : place + 13], "little")
-        if size < HEADER_BYTES or place + size > len(data):
-            raise EventError("the compressed transaction is damaged")
-        yield data[place : place + size]
-        place += size

@@ -35,7 +35,10 @@ def _value(kind: int, data: bytes, place: int, depth: int) -> str:
         return _container(data, place, is_object=kind < 2, is_large=bool(kind & 1), depth=depth)
     cursor = EventBytes(data, place)
     if kind == 4:
-        return _literal(cursor.number(1))
+        literal = cursor.number(1)
+        if literal > 2:
+            raise EventError("a JSON literal is invalid")
+        return ("null", "true", "false")[literal]
     if kind in _INTEGERS:
         size, signed = _INTEGERS[kind]
         return str(int.from_bytes(cursor.take(size), "little", signed=signed))
@@ -48,12 +51,6 @@ def _value(kind: int, data: bytes, place: int, depth: int) -> str:
         type = cursor.number(1)
         return _opaque(type, cursor.take(_length(cursor)))
     raise EventError(f"a JSON value has the unknown type {kind}")
-
-
-def _literal(number: int) -> str:
-    if number > 2:
-        raise EventError("a JSON literal is invalid")
-    return ("null", "true", "false")[number]
 
 
 def _quoted(text: str) -> str:

@@ -7,6 +7,7 @@ A transaction is held until its end, because a log also has transactions that ar
 from __future__ import annotations
 
 import pickle
+import sys
 import tempfile
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
@@ -94,9 +95,6 @@ class _Held:
                     yield LogEvent(*pickle.load(self._file))
         yield from self._recent
 
-    def first(self) -> LogEvent:
-        return next(self.take())
-
 
 class _Log(Source):
     """The events of a file."""
@@ -131,22 +129,21 @@ class _Log(Source):
                 made = self._event(self.buffer[place : place + size], self.offset + place)
                 yield made
                 place += size
-                if isinstance(made, Chunk) and not self._is_size_sure(made):
-                    self.drop(place)
+                if isinstance(made, Chunk) and events.unpack_header(made.data)[4] != (self.offset + place) & 0xFFFFFFFF:
+                    self.drop(place)  # the size is not sure, because the event has another place as its end
                     yield from [self._rest("it is unknown where the next event starts")] if self.buffer else []
                     return
                 continue
             self.drop(place)
             place = 0
             if size > self.limit:
-                yield self._too_long(size)
+                yield self._pass(size, record_size_error(size, self.limit))
                 continue
             if not self.ended:
                 self.grow()
                 continue
             if self.buffer:
-                problem = Diagnostic("GG302", "the last event has no end", help=_AGAIN)
-                yield Chunk(self.file, self.offset, self.buffer, self.layout, ((0, len(self.buffer)),), problem=problem)
+                yield self._problem(self.buffer, self.offset, "the last event has no end", "GG302")
             return
 
     def _end_of_commits(self, place: int) -> int:
@@ -176,28 +173,18 @@ class _Log(Source):
             self.file, offset, data, self.layout, ((0, len(data)),), problem=Diagnostic(code, reason, help=help)
         )
 
-    @staticmethod
-    def _is_size_sure(chunk: Chunk) -> bool:
-        """Return whether the size of a damaged event is right: the event also has the place of its end."""
-        _, _, _, size, end, _ = events.unpack_header(chunk.data)
-        return bool(end == (chunk.offset + size) & 0xFFFFFFFF)
-
     def _rest(self, reason: str, help: str | None = _AGAIN) -> Chunk:
         """Drop everything that follows, and return the chunk of it."""
-        start, head = self.offset, self.head()
-        while self.buffer:
-            self.drop(len(self.buffer))
-            self._read(CHUNK_BYTES)
-        return self._problem(head, start, reason, help=help)
+        return self._pass(sys.maxsize, Diagnostic("GG313", reason, help=help))
 
-    def _too_long(self, size: int) -> Chunk:
+    def _pass(self, size: int, problem: Diagnostic) -> Chunk:
+        """Drop so many bytes, or all that follow if they are less, and return the chunk of them."""
         start, head = self.offset, self.head()
         while self.buffer and self.offset - start < size:
             self.drop(min(size - (self.offset - start), len(self.buffer)))
             if not self.buffer:
                 self._read(CHUNK_BYTES)
-        chunk = self._problem(head, start, "")
-        return replace(chunk, problem=record_size_error(size, self.limit))
+        return Chunk(self.file, start, head, self.layout, ((0, len(head)),), problem=problem)
 
 
 class _Transactions:
@@ -238,7 +225,7 @@ class _Transactions:
             yield from self._take(LogEvent(data, event.offset, False, event.data), data[4])
 
     def _cut(self, held: _Held, reason: str) -> Chunk:
-        event = held.first()
+        event = next(held.take())
         help = "read the log again when it is complete; an XA transaction that another log ends cannot be read"
         return self._log._problem(event.data, event.offset, reason, "GG302", help)
 

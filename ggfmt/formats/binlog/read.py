@@ -39,8 +39,10 @@ _OPS: roles.Ops = {
     "I": "I", "U": "U", "D": "D",
     _COMMIT: roles.counted("transaction commit"), _ROLLBACK: roles.counted("transaction rollback"),
 }  # fmt: skip
-_COUNTED = {word: b'{"op":"%b"}' % word.encode() for word in (_COMMIT, _ROLLBACK)}
-_STEPS = {"COMMIT": _COMMIT, "XA COMMIT": _COMMIT, "ROLLBACK": _ROLLBACK, "XA ROLLBACK": _ROLLBACK}
+_ENDS = {
+    f"{kind}{word}": b'{"op":"%c"}' % ord(op)
+    for word, op in (("COMMIT", _COMMIT), ("ROLLBACK", _ROLLBACK)) for kind in ("", "XA ")
+}  # fmt: skip
 _ROW = "row"  # the token with the number of an operation in its event
 _RUN_BYTES = 4 << 20  # of JSON at a time
 _NO_TABLE = 0xFFFFFF  # the number in an event that only ends a statement
@@ -239,22 +241,22 @@ class Binlog(DeclaredDialect):
         elif (step := events.step_of(event, end)) is not None:
             if step.word == "BEGIN":
                 self._transaction = self._transaction or position
-            return self._end(_STEPS[step.word]) if step.word in _STEPS else None
+            elif step.word in _ENDS:
+                self._gtid = self._transaction = ""
+                self._maps.clear()
+                return _ENDS[step.word] if self.writes_rows else None
         elif kind in events.QUERIES:
             return self._query(event, end, position, limit)
         elif kind == K.FORMAT_DESCRIPTION:
-            self._server, self._of_mariadb = events.unpack_header(event)[2], events.is_of_mariadb(event)
+            self._server = events.unpack_header(event)[2]
+            self._of_mariadb = b"MariaDB" in event[HEADER_BYTES + 2 : HEADER_BYTES + 52]  # the version of the server
         elif kind in _REFUSED:
             what, help = _REFUSED[K(kind)]
             return Diagnostic("GG305", f"ggfmt cannot read {what}", help=help)
-        elif not events.is_ignorable(event):
-            return Diagnostic("GG305", f"ggfmt cannot read events of the kind {events.name_of(kind)}")
+        elif not events.unpack_header(event)[5] & events.IGNORABLE:
+            name = f"`{K(kind).name}`" if kind in set(K) else f"number {kind}"
+            return Diagnostic("GG305", f"ggfmt cannot read events of the kind {name}")
         return None
-
-    def _end(self, word: str) -> bytes | None:
-        self._gtid = self._transaction = ""
-        self._maps.clear()
-        return _COUNTED[word] if self.writes_rows else None
 
     def _query(self, event: bytes, end: int, position: str, limit: int) -> _Statement:
         database, sql = events.query_of(event, end, limit)

@@ -16,9 +16,9 @@ from typing import Any
 import msgspec
 
 from ggfmt.formats.binlog import times
-from ggfmt.formats.binlog.events import EventBytes, EventError
+from ggfmt.formats.binlog.events import EventBytes, EventError, decompressed
 from ggfmt.formats.binlog.json_binary import json_text
-from ggfmt.formats.binlog.table_map import INTEGERS, BinlogColumn, LoggedTable
+from ggfmt.formats.binlog.table_map import INTEGERS, METADATA_HELP, BinlogColumn, LoggedTable
 from ggfmt.formats.binlog.table_map import LoggedType as T
 from ggfmt.formats.mysql.charsets import BINARY, decoder
 from ggfmt.formats.records.problems import RecordError
@@ -231,20 +231,15 @@ def _unpacked(value: Callable[[bytes], bytes], data: bytes) -> bytes:
     head = data[0]
     if not head:
         return value(data[1:])
-    size_bytes = head & 7
-    size = int.from_bytes(data[1 : 1 + size_bytes], "big")
-    unpacker = zlib.decompressobj(-zlib.MAX_WBITS if head & 8 else zlib.MAX_WBITS)
-    try:
-        text = unpacker.decompress(data[1 + size_bytes :], size + 1)
-    except zlib.error:
-        raise _Unreadable("a compressed value is damaged") from None
-    if head & 0xF0 != 0x80 or len(text) != size:
+    start = 1 + (head & 7)
+    size = int.from_bytes(data[1:start], "big")
+    text = decompressed(data[start:], size, -zlib.MAX_WBITS if head & 8 else zlib.MAX_WBITS)
+    if head & 0xF0 != 0x80 or text is None:
         raise _Unreadable("a compressed value is damaged")
     return value(text)
 
 
 _NO_SYMBOLS = "the log does not have the members of the ENUM or SET"
-_METADATA = "set `binlog_row_metadata=FULL` in the server, for later logs"
 
 
 def _enum(size: int, symbols: Sequence[str] | None, cursor: EventBytes) -> bytes:
@@ -252,7 +247,7 @@ def _enum(size: int, symbols: Sequence[str] | None, cursor: EventBytes) -> bytes
     if not number:
         return b'""'
     if symbols is None:
-        raise _Unreadable(_NO_SYMBOLS, _METADATA)
+        raise _Unreadable(_NO_SYMBOLS, METADATA_HELP)
     if number > len(symbols):
         raise _Unreadable(f"the ENUM has no member {number}")
     return _encode(symbols[number - 1])
@@ -261,7 +256,7 @@ def _enum(size: int, symbols: Sequence[str] | None, cursor: EventBytes) -> bytes
 def _set(size: int, symbols: Sequence[str] | None, cursor: EventBytes) -> bytes:
     bits = cursor.number(size)
     if bits and symbols is None:
-        raise _Unreadable(_NO_SYMBOLS, _METADATA)
+        raise _Unreadable(_NO_SYMBOLS, METADATA_HELP)
     if bits >> len(symbols or ()):
         raise _Unreadable("the SET has an unknown member")
     return _encode(",".join(symbol for n, symbol in enumerate(symbols or ()) if bits >> n & 1))

@@ -14,8 +14,7 @@ from ggfmt.formats.records.problems import RecordError
 from ggfmt.model.table import Kind, SqlType, TableDef
 from ggfmt.model.type_names import UNSIGNED_DIGITS
 
-_METADATA = "set `binlog_row_metadata=FULL` in the server, for later logs"
-MAX_COLUMNS = 4096
+METADATA_HELP = "set `binlog_row_metadata=FULL` in the server, for later logs"
 
 
 class LoggedType(IntEnum):
@@ -297,11 +296,11 @@ def completed(found: LoggedTable, name: str, given: TableDef | None) -> LoggedTa
     if found.names is not None and found.has_metadata:
         return found
     if given is None:
-        help = f"{_METADATA}; for this log, give the definition of the table with `--definitions`"
+        help = f"{METADATA_HELP}; for this log, give the definition of the table with `--definitions`"
         raise RecordError("GG305", "the log does not name the columns of the table", help, name)
     if len(given.columns) != len(found.columns):
         reason = f"the table has {len(found.columns)} columns in the log, and {len(given.columns)} in its definition"
-        raise RecordError("GG305", reason, _METADATA, name)
+        raise RecordError("GG305", reason, METADATA_HELP, name)
     if not found.has_metadata:
         columns = [
             replace(
