@@ -168,11 +168,13 @@ def test_damage_at_every_byte(start: bytes, is_checked: bool) -> None:
 
 
 def wide(count: int, shown: bytes) -> list[bytes]:
-    """A transaction with a table of so many columns, which an event with rows has as other bytes."""
+    """Transactions with a table of so many columns, whose number is as other bytes in the second one."""
     more = binlogs.metadata([f"c{n}" for n in range(count)], [0], unsigned=[False] * count)
     image = bytes([255]) * ((count + 7) // 8)
-    rows = bytes([93, 0, 0, 0, 0, 0, 1, 0, 2, 0]) + shown + image + bytes(len(image)) + bytes(count)
-    return [BEGIN, binlogs.table_map("shop", "w", [(1, b"")] * count, more, 93), binlogs.event(30, rows), COMMIT]
+    start, rest = bytes([93, 0, 0, 0, 0, 0, 1, 0, 2, 0]), image + bytes(len(image)) + bytes(count)
+    table = binlogs.table_map("shop", "w", [(1, b"")] * count, more, 93)
+    rows = (binlogs.event(30, start + number + rest) for number in (binlogs.packed(count), shown))
+    return [event for one in rows for event in (BEGIN, table, one, COMMIT)]
 
 
 def plain(*events: bytes) -> list[bytes]:
@@ -191,7 +193,11 @@ UNUSUAL = {
     "no room for more": plain(binlogs.event(30, b"\x5a\0\0\0\0\0\1\0\0\0\2\3\2\0\0\0\0")),
     "more": plain(binlogs.event(30, b"\x5a\0\0\0\0\0\1\0\4\0xx\2\3\2\0\0\0\0")),
     "more than there is": plain(binlogs.event(30, b"\x5a\0\0\0\0\0\1\0\xff\0\2\3\2\0\0\0\0")),
-    "many maps": [BEGIN, *(binlogs.table_map("shop", "t", [], number=n) for n in range(20)), COMMIT],
+    "many maps": [BEGIN, *(mapped("t", n) for n in range(70, 91)), INSERT, COMMIT],
+    "a short identifier": [binlogs.event(33, b"\1" + bytes(23)), *plain(INSERT)],
+    "a short identifier of MariaDB": [binlogs.event(162, bytes(12)), MAPS[90], INSERT, COMMIT],
+    "a short map": [BEGIN, binlogs.event(19, b"\x5a\0\0\0"), INSERT, COMMIT],
+    "short rows": plain(binlogs.event(30, b"\x5a\0\0\0\0\0\1\0\2"), binlogs.event(23, b"\x5a\0\0\0\0\0\1\0\2\3")),
     "the start of another log": plain(binlogs.event(29, b"", time=MAGIC_TIME, server=15 << 24), INSERT),
     "a time like the start of another log": plain(binlogs.event(29, b"", time=MAGIC_TIME), INSERT),
     "nothing": [COMMIT, *plain(), binlogs.gtid(1), COMMIT],
@@ -231,6 +237,7 @@ def test_the_kernel_takes_all_transactions_but_those_of_new_tables() -> None:
     assert max(taken) == 4  # two transactions, each with rows and a commit
     log, start = few(binlogs.head()), len(binlogs.head())
     ends = [own.binlog_commits(log, start, end, 1 << 20, True) for end in (len(log), len(log) - 1, start)]
+    assert own.binlog_commits(log, start, len(log), len(MAPS[90]) - 1, True) == start, "the map is beyond the limit"
     assert ends == [len(log), start + (len(log) - start) // 3 * 2, start]
 
 
