@@ -29,7 +29,7 @@ PYTHON_LINES = {
     "diagnostics": 619,
     "docs": 207,
     "doctor": 575,
-    "formats": 32_984,
+    "formats": 32_968,
     "frames": 3_114,
     "java": 1_444,
     "kafka": 1_388,
@@ -44,7 +44,7 @@ PYTHON_LINES = {
     "sinks": 6_291,
     "spark": 2_145,
 }
-C_LINES = 8_119
+C_LINES = 8_524
 MODULES = 120  # of which one conversion calls a function
 
 
