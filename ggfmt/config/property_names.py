@@ -71,7 +71,7 @@ def owner(name: str) -> str | None:
     """Return the formats that have the property, in words, those of GoldenGate before others; None if none has it."""
     having = {own.name: spec.since for own in FORMAT_OWNERS.values() if (spec := own.find(name)) is not None}
     formatters = [known for known in having if known in FORMATS and FORMATS[known].is_formatter]
-    of_goldengate = formatters or [known for known in having if known not in FORMATS]
+    of_goldengate = formatters or [known for known in having if known not in FORMATS or FORMATS[known].writes is None]
     return in_words(of_goldengate, having[of_goldengate[0]]) if of_goldengate else listing(list(having)) or None
 
 

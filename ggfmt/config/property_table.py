@@ -299,7 +299,13 @@ def _format_owner(name: str) -> Owner:
     if format is None:
         return Owner(OwnerKind.FORMAT, name, PropertySet(lacking), doc=_LACKING, since=since)
     kind = OwnerKind.HANDLER if format.handler_type else OwnerKind.FORMAT
-    return Owner(kind, name, PropertySet((*format.options.specs(), *lacking)), doc=format.doc, since=format.since)
+    own = format.options.specs()
+    if format.writes is None and lacking:  # in a handler file, the name is that of another format
+        names = {spec.name for spec in lacking}
+        own = PropertySet(spec for spec in own if spec.name not in names)
+    else:
+        since = format.since
+    return Owner(kind, name, PropertySet((*own, *lacking)), doc=format.doc, since=since)
 
 
 FORMAT_OWNERS = LazyMapping(dict.fromkeys((*FORMATS, *_OF_FORMATS)), _format_owner)

@@ -36,7 +36,9 @@ def inspect_file(file: InputFile) -> FileFacts:
     try:
         found = recognize(file)
     except GgfmtError as error:
-        made.facts.extend((("kind", error.diagnostics[0].message), ("next", error.diagnostics[0].help or "")))
+        problem = error.diagnostics[0]
+        made.facts.append(("kind", problem.message))
+        made.facts.extend([("next", problem.help)] if problem.help else [])
         return made
     if not found.head.strip():
         made.facts.append(("kind", "nothing: the file is empty"))

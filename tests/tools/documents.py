@@ -597,7 +597,7 @@ def _named(names: Sequence[str]) -> str:
 
 def _refused_formats(_: str) -> str:
     """What a handler may have for a format in GoldenGate, and not in ggfmt."""
-    lacking = [owner for owner in FORMAT_OWNERS.values() if owner.name not in FORMATS]
+    lacking = [owner for owner in FORMAT_OWNERS.values() if owner.name not in FORMATS or owner.since == OF_JAVA_ADAPTER]
     of_goldengate = [owner.name for owner in lacking if owner.since != OF_JAVA_ADAPTER]
     of_adapter = [owner.name for owner in lacking if owner.since == OF_JAVA_ADAPTER]
     unwritten = [name for name, format in FORMATS.items() if format.writes is None]

@@ -207,11 +207,11 @@ class HandlerBuilder:
         written = [name for name, format in self.formats.items() if format.writes is not None]
         help = f"formats are {list_names(written)}"
         folded = text.lower()
-        if folded in self.formats:
-            return "GG106", f"`{text}` is a format that ggfmt reads, but does not write", help
         of_adapter = folded.endswith(".vm")
         if folded in FORMAT_OWNERS:
             of_adapter = FORMAT_OWNERS[folded].since == OF_JAVA_ADAPTER
+        if folded in self.formats and not of_adapter:
+            return "GG106", f"`{text}` is a format that ggfmt reads, but does not write", help
         is_default = self.type is not None and self.type.formats is Formats.DEFAULT
         if is_default and (of_adapter or (folded == "sequencefile" and self.type_text.lower() != "hdfs")):
             types = "the older Java adapter" if of_adapter else "`hdfs`"
