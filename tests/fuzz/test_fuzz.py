@@ -23,7 +23,6 @@ from fuzz import (
 )
 from ggfmt import kernels
 
-
 EXACT = ("jsonl", "mysqlbinlog_text")  # which the exact reader alone reads
 
 
