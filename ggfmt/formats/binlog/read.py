@@ -130,6 +130,7 @@ class Binlog(DeclaredDialect):
         self._latest: dict[str, RecordSchema] = {}
         self._server, self._of_mariadb = 0, False
         self._gtid = self._transaction = ""
+        self._is_open = False  # the transaction goes on after a statement, which otherwise is all of it
 
     # Files
 
@@ -238,11 +239,12 @@ class Binlog(DeclaredDialect):
         elif kind in events.GTIDS:
             self._gtid = events.gtid_of(event, end)
             self._transaction = self._gtid or position
+            self._is_open = not events.is_alone(event, end)
         elif (step := events.step_of(event, end)) is not None:
             if step.word == "BEGIN":
-                self._transaction = self._transaction or position
+                self._transaction, self._is_open = self._transaction or position, True
             elif step.word in _ENDS:
-                self._gtid = self._transaction = ""
+                self._gtid, self._transaction, self._is_open = "", "", False
                 self._maps.clear()
                 return _ENDS[step.word] if self.writes_rows else None
         elif kind in events.QUERIES:
@@ -265,6 +267,8 @@ class Binlog(DeclaredDialect):
         place = BinlogRecord(
             None, None, database, None, time, position, self._gtid or None, start, self._server, server
         )
+        if not self._is_open:
+            self._gtid = self._transaction = ""
         return _Statement(sql, place)
 
     def _rows(self, event: bytes, end: int, position: str, limit: int) -> bytes | None:

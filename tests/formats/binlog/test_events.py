@@ -323,3 +323,13 @@ def test_damaged_recordings_are_read_without_wrong_rows() -> None:
         assert found.reasons or len(changed) < len(data) or bytes(changed) == data
         for table, item in found.operations:  # whose tokens have another transaction if its start is damaged
             assert (table.full_name, repr(replace(item, tokens={}))) in known
+
+
+def test_a_statement_with_an_identifier_is_a_transaction_of_its_own() -> None:
+    for identifier in (binlogs.gtid(3), binlogs.maria_gtid(3, 1)):
+        found = parsed(identifier, binlogs.query("truncate t", "shop"), BEGIN, MAP, insert(1), COMMIT)
+        truncate, own = found.plain
+        assert "gtid" in truncate.tokens
+        assert "gtid" not in own.tokens and own.tokens["transaction"].startswith("f:")
+    inside = parsed(binlogs.gtid(3), BEGIN, binlogs.query("insert into x values (1)", "shop"), MAP, insert(1), COMMIT)
+    assert [item.tokens["gtid"] for item in inside.plain] == [f"{binlogs.SERVER}:3"]
