@@ -16,7 +16,7 @@ from typing import BinaryIO, NamedTuple
 
 from ggfmt.dataclasses import replace
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.reading import Chunk, KafkaEnvelopes, Layout, Source, record_size_error
+from ggfmt.formats.api.reading import HEAD_OF_LONG, Chunk, KafkaEnvelopes, Layout, Source, record_size_error
 from ggfmt.formats.binlog import MAGIC, events
 from ggfmt.formats.binlog.events import CHECKSUM_BYTES, HEADER_BYTES, EventError, Step
 from ggfmt.formats.binlog.events import EventKind as K
@@ -105,7 +105,8 @@ class _Log(Source):
     def events(self) -> Iterator[LogEvent | list[LogEvent] | Chunk]:
         """Yield the events, and chunks with problems. A list has committed transactions, with their bytes as one event.
         Nothing follows where it is unknown how long an event is."""
-        self.grow()
+        while not self.ended and len(self.buffer) < len(MAGIC):
+            self.grow()
         if not self.buffer.startswith(MAGIC):
             if self.buffer:
                 yield self._rest("the file does not start like a binary log", None)
@@ -179,6 +180,8 @@ class _Log(Source):
 
     def _pass(self, size: int, problem: Diagnostic) -> Chunk:
         """Drop so many bytes, or all that follow if they are less, and return the chunk of them."""
+        while not self.ended and len(self.buffer) < HEAD_OF_LONG:  # the same head, however the file is read
+            self._read(CHUNK_BYTES)
         start, head = self.offset, self.head()
         while self.buffer and self.offset - start < size:
             self.drop(min(size - (self.offset - start), len(self.buffer)))
