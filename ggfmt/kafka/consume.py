@@ -14,7 +14,7 @@ import pyarrow as pa
 from ggfmt.arrow.arrays import int64_view, narrow
 from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
-from ggfmt.kafka.client import SECONDS, ClientSettings, kafka_error, kafka_errors_stop
+from ggfmt.kafka.client import SECONDS, ClientSettings, LibraryLog, kafka_error, kafka_errors_stop
 from ggfmt.kafka.cluster import topic_settings
 
 if TYPE_CHECKING:
@@ -115,7 +115,9 @@ class Cluster:
 
     def __init__(self, settings: ClientSettings, isolation: str = "read_committed") -> None:
         self.settings = settings
-        self._consumer = settings.consumer(fetch_wait_max_ms=_FETCH_MILLISECONDS, isolation_level=isolation)
+        self._lines = LibraryLog()
+        own = {"fetch_wait_max_ms": _FETCH_MILLISECONDS, "isolation_level": isolation, "logger": self._lines}
+        self._consumer = settings.consumer(**own)
         self._active: object = None  # what is assigned
 
     def close(self) -> None:
@@ -263,7 +265,7 @@ class Cluster:
             if not is_silent:
                 heard = time.monotonic()  # after what the caller has done meanwhile
             elif time.monotonic() > heard + SECONDS:
-                raise _silence(next(iter(active.values())), len(active) - 1)
+                raise _silence(next(iter(active.values())), len(active) - 1, self._lines.reason)
 
 
 @dataclass(eq=False)
@@ -294,10 +296,11 @@ class Partition:
         return messages.slice(first, stop - first)
 
 
-def _silence(part: Partition, others: int) -> Abend:
+def _silence(part: Partition, others: int, reason: str) -> Abend:
     where = f"at offset {part.place}, although the range ends at {part.end}"
     message = f"Kafka: no message in {SECONDS:g} seconds {where}"
     message += f", nor in {others:,} more" if others else ""
+    message += f": {reason}" if reason else ""
     help = "check that the brokers run, and that the topic is still there; then run again"
     return Abend("GG571", message, part.shown, help)
 

@@ -210,3 +210,15 @@ def test_a_broker_that_is_silent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             parts[0].end, parts[1].place, parts[1].end = 0, 0, 1
             assert values(cluster, parts) == {parts[1]: [b"1"]}
             goes_on.join()
+
+
+def test_what_the_client_refuses_is_the_reason(kafka_broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The broker of the tests sends more than it is asked for, and the client takes no more than it is set to."""
+    monkeypatch.setattr("ggfmt.kafka.consume.SECONDS", 2.0)
+    topic = kafka_broker.topic(1)
+    kafka_broker.send(topic, [(None, b"x" * 1000)] * 40)
+    sizes = {"message.max.bytes": "1000", "fetch.max.bytes": "1000", "receive.message.max.bytes": "2000"}
+    with closing(Cluster(ClientSettings(kafka_broker.brokers, sizes))) as cluster:
+        part = Partition(topic, 0, 0, 40, kafka_broker.address)
+        with pytest.raises(Abend, match=r"GG571.*range ends at 40: .*increase receive\.message\.max\.bytes"):
+            list(cluster.read([part]))
