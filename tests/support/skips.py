@@ -16,6 +16,7 @@ ALLOWED = {
     r"data are (not there|missing)": "data beside the project",
     r"shared (data|reference) is not here|folder of cases": "data beside the project",
     r"no MariaDB that can be started|a database is missing": "Debian's `mariadb-server`, if `.ci/run` may install it",
+    r"there is no wal2json": "Debian's `postgresql-15-wal2json`, if `.ci/run` may install it",
     r"Debezium is not installed": "a run of hours, with an environment of its own",
     r"no `tmux`|no `patch`|no less|no bash": "programs of an interactive system",
     r"noida-db, the broker": "no wheel for some platforms",

@@ -132,6 +132,8 @@ class _Log(Source):
                 place += size
                 if isinstance(made, Chunk) and events.unpack_header(made.data)[4] != (self.offset + place) & 0xFFFFFFFF:
                     self.drop(place)  # the size is not sure, because the event has another place as its end
+                    if not self.buffer:  # the event ends where the buffer does
+                        self.grow()
                     yield from [self._rest("it is unknown where the next event starts")] if self.buffer else []
                     return
                 continue
