@@ -21,6 +21,7 @@ from ggfmt.config.property_table import (
     HANDLER_TYPES,
     HANDLERS,
     KEYS,
+    OF_JAVA_ADAPTER,
     OWN,
     PROCESS,
     TARGETS,
@@ -248,9 +249,9 @@ def _find(kinds: Iterable[OwnerKind], name: str, handler: str | None = None) -> 
         if spec is not None:
             alike = replace(spec, source="", attr="")
             found.setdefault(owner.kind, {}).setdefault(alike, []).append((owner, spec))
-    if any(owner.name in FORMATS for having in found.get(OwnerKind.FORMAT, {}).values() for owner, _ in having):
+    if any(_is_here(owner) for having in found.get(OwnerKind.FORMAT, {}).values() for owner, _ in having):
         formats = found[OwnerKind.FORMAT].items()
-        found[OwnerKind.FORMAT] = {spec: having for spec, having in formats if having[0][0].name in FORMATS}
+        found[OwnerKind.FORMAT] = {spec: having for spec, having in formats if any(_is_here(own) for own, _ in having)}
     symbols = []
     for kind, groups in sorted(found.items(), key=lambda item: _is_of_others(item[1])):
         variants = [_variant(having) for having in groups.values()]
@@ -263,6 +264,11 @@ def _find(kinds: Iterable[OwnerKind], name: str, handler: str | None = None) -> 
         return None
     others = dict.fromkeys(symbol.key for symbol in symbols if symbol.key != symbols[0].key)
     return replace(symbols[0], others=tuple(others))
+
+
+def _is_here(format: Owner) -> bool:
+    """Return whether ggfmt has a format of handler files: its own `csv` is another one."""
+    return format.name in FORMATS and format.since != OF_JAVA_ADAPTER
 
 
 def _variant(having: Sequence[tuple[Owner, OptionSpec]]) -> Variant:
