@@ -23,7 +23,7 @@ PYTHON_LINES = {
     "commands": 2_042,
     "commit": 2_511,
     "comparison": 2_721,
-    "config": 6_964,
+    "config": 6_970,
     "database": 516,
     "definitions": 1_252,
     "diagnostics": 619,
