@@ -84,7 +84,7 @@ class ClientSettings:
 
     def config(self, **own: Any) -> dict[str, Any]:
         """Return a configuration of librdkafka; `own` has names with `_` for `.`, and wins."""
-        named = {name if name == "on_delivery" else name.replace("_", "."): value for name, value in own.items()}
+        named = {name.replace("_", "."): value for name, value in own.items()}
         return {"logger": LibraryLog(), **self.properties, "bootstrap.servers": self.brokers, **named}
 
     def __reduce__(self) -> tuple[type[ClientSettings], tuple[str, Mapping[str, str]]]:
