@@ -1,8 +1,10 @@
 """`python -m ggfmt`, and the console script."""
 
+import atexit
 import gc
 import os
 import sys
+from contextlib import suppress
 
 from ggfmt import signals
 from ggfmt.out_of_memory import is_out_of_memory
@@ -14,6 +16,7 @@ _STOPPED = 3  # as `ggfmt.diagnostics.diagnostic.STOPPED`, which may be impossib
 
 def run() -> int:
     """Run the command line and return its exit code. A signal ends it with one line, even during imports."""
+    atexit.register(_end)  # the first, so it is called last
     signals.install()
     # Imports, and libraries of lakehouses, make many objects, none of them garbage.
     gc.set_threshold(_MANY_OBJECTS, *gc.get_threshold()[1:])
@@ -24,13 +27,22 @@ def run() -> int:
     # Arrow's memory would be in pages of 2 MB, each of which the system clears, even where little of it is used.
     os.environ.setdefault("MIMALLOC_ALLOW_THP", "0")
     code = _main()
-    gc.freeze()  # the end of Python collects garbage once more
     signals.finish(code)
-    _flush_standard_error()
-    # everything is reported and cleaned up; one more signal at the exit of Python would change the code
-    if signals.count():
-        os._exit(code)
     return code
+
+
+def _end() -> None:
+    """End the process if the command has ended: all is reported and cleaned up.
+
+    A thread of Arrow that frees an object while Python is torn down would abort the process (apache/arrow#34314), and
+    one more signal would change the exit code.
+    """
+    code = signals.final_code()
+    if code is not None:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(AttributeError, OSError, ValueError):  # closed, or its reader is gone
+                stream.flush()
+        os._exit(code)
 
 
 def _main() -> int:
@@ -49,14 +61,6 @@ def _main() -> int:
             raise
         os.write(2, b"error[GG505] ggfmt has run out of memory\n")
         return _STOPPED
-
-
-def _flush_standard_error() -> None:
-    try:
-        if sys.stderr is not None:
-            sys.stderr.flush()
-    except OSError:
-        sys.stderr = None
 
 
 if __name__ == "__main__":

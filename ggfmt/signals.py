@@ -81,6 +81,11 @@ def finish(code: int) -> None:
     _state.final_code = code
 
 
+def final_code() -> int | None:
+    """Return the exit code of a command that has nothing left to do; None while it runs."""
+    return _state.final_code
+
+
 def is_installed() -> bool:
     return _state.is_installed
 

@@ -433,3 +433,28 @@ def test_a_run_does_not_need_standard_output_nor_standard_error(source: Path) ->
         assert done.returncode == 0
         verified = subprocess.run([sys.executable, "-m", "ggfmt", "verify", f"out{number}"], cwd=source, timeout=60)
         assert verified.returncode == 0
+
+
+BESIDE_A_THREAD_OF_ARROW = """
+import io, sys, time
+import pyarrow as pa
+from pyarrow import csv
+from ggfmt.__main__ import run
+
+class Slow(io.BytesIO):
+    def read(self, size=-1):
+        time.sleep(0.5)
+        return super().read(size)
+
+reader = csv.open_csv(pa.PythonFile(Slow(b"A,B\\n" + b"1,2\\n" * 1_000_000), "r"))
+sys.argv = ["ggfmt", *sys.argv[1:]]
+sys.exit(run())
+"""
+
+
+def test_a_command_ends_as_it_says_beside_a_thread_of_arrow() -> None:
+    """Such a thread aborts a process whose Python is being torn down."""
+    call = [sys.executable, "-c", BESIDE_A_THREAD_OF_ARROW, "explain", "GG103"]
+    done = subprocess.run(call, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "GG103" in done.stdout
