@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, ClassVar, NamedTuple, overload
 
 import pyarrow as pa
@@ -441,6 +441,11 @@ class ReadSupport:
 PIECE_BYTES = 1 << 20
 
 
+# Chunks of a buffer, and where the first record starts that may go on behind it. The second argument says whether more
+# bytes follow the buffer.
+Cut = Callable[[bytes, bool], tuple[Iterable[Chunk], int]]
+
+
 class Source:
     """A stream that is read piece by piece; it never holds more than the maximum size of a record.
 
@@ -458,6 +463,20 @@ class Source:
         self.buffer = b""
         self.offset = offset
         self.ended = False
+
+    def chunks_by(self, cut: Cut, mark: bytes, dropped: int = 0) -> Iterator[Chunk]:
+        """Yield what `cut` makes of the buffer, until the stream ends. A record that is too long goes up to the next
+        `mark`, with so many bytes of the mark."""
+        while not self.ended:
+            self.grow()
+            while True:
+                found, end = cut(self.buffer, not self.ended)
+                yield from found
+                self.drop(end)
+                if len(self.buffer) <= self.limit:
+                    break
+                yield self.pass_record(mark)
+                self.drop(dropped)
 
     def grow(self) -> None:
         """Double the buffer, so that rescanning a long record takes linear time."""

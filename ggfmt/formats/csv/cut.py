@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
 from typing import BinaryIO, cast
@@ -65,18 +65,12 @@ def chunks(stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chunk]:
     assert isinstance(layout, CsvLayout)
     source, line_end = Source(stream, file, layout, CHUNK_BYTES), "\n".encode(layout.charset)
     source.offset = len(source.stream.read(layout.skipped))
-    while not source.ended:
-        source.grow()
-        while True:
-            data, more = source.buffer, not source.ended
-            spans, cut = find_rows(data, layout, more)
-            if cut:
-                yield Chunk(file, source.offset, data[:cut], layout, spans, last=not more)
-            source.drop(cut)
-            if len(source.buffer) <= layout.max_record:
-                break
-            yield source.pass_record(line_end)
-            source.drop(len(line_end))
+
+    def cut(data: bytes, more: bool) -> tuple[Iterable[Chunk], int]:
+        spans, end = find_rows(data, layout, more)
+        return [Chunk(file, source.offset, data[:end], layout, spans, last=not more)] if end else (), end
+
+    return source.chunks_by(cut, line_end, len(line_end))
 
 
 def find_rows(data: bytes, layout: CsvLayout, more: bool, place: int = 0) -> tuple[Spans, int]:

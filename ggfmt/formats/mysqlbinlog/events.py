@@ -6,7 +6,7 @@ the line `# at` of the event.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
 import msgspec
@@ -84,19 +84,18 @@ _UNDECIDED = Diagnostic("GG302", "a prepared transaction has no end", help="prin
 def chunks(stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chunk]:
     """Yield the chunks of a file, with a record for each row and statement. An event is in one chunk."""
     source, events = Source(stream, file, layout, CHUNK_BYTES), _Events()
-    while not source.ended:
-        source.grow()
-        data = source.buffer
-        stop = len(data) if source.ended else data.rfind(b"\n# at ") + 1
-        if stop:
-            records = list(events.records(data[:stop]))
-            if source.ended and (problem := events.end()) is not None:
-                records.append((stop, stop, problem))
-            if records:
-                yield chunk_of_records(Chunk(file, source.offset, data[:stop], layout, last=source.ended), records)
-            source.drop(stop)
-        elif len(data) > source.limit:
-            yield source.pass_record(b"\n# at ")
+
+    def cut(data: bytes, more: bool) -> tuple[Iterable[Chunk], int]:
+        stop = data.rfind(b"\n# at ") + 1 if more else len(data)
+        if not stop:
+            return (), 0
+        records = list(events.records(data[:stop]))
+        if not more and (problem := events.end()) is not None:
+            records.append((stop, stop, problem))
+        chunk = Chunk(file, source.offset, data[:stop], layout, last=not more)
+        return ([chunk_of_records(chunk, records)] if records else ()), stop
+
+    return source.chunks_by(cut, b"\n# at ")
 
 
 class _Events:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import BinaryIO, NamedTuple
 
@@ -276,31 +276,20 @@ def _last_start(data: bytes, frame: str, records: Records) -> int:
     return 0
 
 
-class _Rows(Source):
-    """Source of a file that is read from its start, row by row."""
-
-    def chunks(self, records: Records) -> Iterator[Chunk]:
-        frame = self.layout.envelope
-        assert frame is not None
-        self.offset = len(self.stream.read(self.layout.skipped))
-        while not self.ended:
-            self.grow()
-            stop = len(self.buffer) if self.ended else _last_start(self.buffer, frame, records)
-            if stop:
-                last = self.ended and stop == len(self.buffer)
-                yield Chunk(self.file, self.offset, self.buffer[:stop], self.layout, last=last)
-                self.drop(stop)
-            elif len(self.buffer) > self.limit:
-                yield self.pass_record(b"\n")
-
-
 def chunks(stream: BinaryIO, file: str, layout: Layout, records: Records) -> Iterator[Chunk]:
     """Yield the chunks of a file of rows, with a record for each row."""
-    assert layout.envelope is not None
-    end = 0
-    for chunk in _Rows(stream, file, layout, CHUNK_BYTES).chunks(records):
+    frame, end = layout.envelope, 0
+    assert frame is not None
+    source = Source(stream, file, layout, CHUNK_BYTES)
+    source.offset = len(stream.read(layout.skipped))
+
+    def cut(data: bytes, more: bool) -> tuple[Iterable[Chunk], int]:
+        stop = _last_start(data, frame, records) if more else len(data)
+        return ([Chunk(file, source.offset, data[:stop], layout, last=not more)] if stop else ()), stop
+
+    for chunk in source.chunks_by(cut, b"\n"):
         end = chunk.offset + len(chunk.data)
-        rows = [] if chunk.problem is not None else list(rows_of(chunk.data, layout.envelope, records))
+        rows = [] if chunk.problem is not None else list(rows_of(chunk.data, frame, records))
         if rows and chunk.last and not chunk.data.endswith(b"\n") and records.stop(b"", 0) is not None:
             rows[-1] = rows[-1]._replace(problem=rows[-1].problem or _NO_LINE_END)
         if rows:

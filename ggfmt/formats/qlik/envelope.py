@@ -7,7 +7,7 @@ file one follows the other; line ends between them are passed over.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from ggfmt.dataclasses import dataclass
@@ -58,17 +58,12 @@ def read_head(data: bytes, start: int) -> tuple[str, str | None, str | None, int
 def chunks(stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chunk]:
     """The records of a file, about `CHUNK_BYTES` at a time; damaged bytes up to the next envelope are one."""
     source = Source(stream, file, layout, CHUNK_BYTES)
-    while not source.ended:
-        source.grow()
-        while True:
-            data, more = source.buffer, not source.ended
-            spans, cut = _spans(data, more, layout.max_record)
-            if spans:
-                yield Chunk(file, source.offset, data[:cut], layout, spans, last=not more)
-            source.drop(cut)
-            if len(source.buffer) <= layout.max_record:
-                break
-            yield source.pass_record(MAGIC)
+
+    def cut(data: bytes, more: bool) -> tuple[Iterable[Chunk], int]:
+        spans, end = _spans(data, more, layout.max_record)
+        return [Chunk(file, source.offset, data[:end], layout, spans, last=not more)] if spans else (), end
+
+    return source.chunks_by(cut, MAGIC)
 
 
 def _spans(data: bytes, more: bool, limit: int) -> tuple[Spans, int]:

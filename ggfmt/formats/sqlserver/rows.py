@@ -121,21 +121,16 @@ def chunks(stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chunk]:
         return
     source = Source(stream, file, layout, CHUNK_BYTES)
     source.offset = len(stream.read(layout.skipped))
-    while not source.ended:
-        source.grow()
-        while True:
-            data, more = source.buffer, not source.ended
-            spans, cut = find_rows(data, layout, more) if layout.envelope == CSV else _lines(data, more)
-            rows = [ChangeRow(start, end, _values(data[start:end], layout)) for start, end in spans if end > start]
-            last = rows[-1].values if more and rows else None
-            if isinstance(last, Mapping) and bytes(last.get(OPERATION, _NULL)).strip(b'"') == b"3":
-                cut = rows.pop().start
-            yield from changes.chunks(Chunk(file, source.offset, data[:cut], layout, last=not more), rows)
-            source.drop(cut)
-            if len(source.buffer) <= layout.max_record:
-                break
-            yield source.pass_record(b"\n")
-            source.drop(1)
+
+    def cut(data: bytes, more: bool) -> tuple[Iterable[Chunk], int]:
+        spans, end = find_rows(data, layout, more) if layout.envelope == CSV else _lines(data, more)
+        rows = [ChangeRow(start, end, _values(data[start:end], layout)) for start, end in spans if end > start]
+        last = rows[-1].values if more and rows else None
+        if isinstance(last, Mapping) and bytes(last.get(OPERATION, _NULL)).strip(b'"') == b"3":
+            end = rows.pop().start
+        return changes.chunks(Chunk(file, source.offset, data[:end], layout, last=not more), rows), end
+
+    yield from source.chunks_by(cut, b"\n", 1)
 
 
 def table_of(file: str, layout: RowsLayout) -> str:
