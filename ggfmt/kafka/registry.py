@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, Span, UsageError, without_credentials
 from ggfmt.kafka.client import SECONDS, library
 from ggfmt.lazy import lazy_regex
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from confluent_kafka.schema_registry import SchemaRegistryClient
 
 ENVIRONMENT = "GGFMT_SCHEMA_REGISTRY_"  # precedes the names of settings in capitals, with `_` for `.`
+AVRO, JSON = "AVRO", "JSON"  # the kinds of schemas that ggfmt knows
 RETRIES = 3
+MAX_REFERENCES, MAX_DEPTH = 1000, 50  # of a schema; more would be an attack, or go in a circle
 _URL = lazy_regex("(?:https?|mock)://", re.IGNORECASE)
 _USER = "basic.auth.user.info"
 # The settings of the Python client, by its names and by those of Java.
@@ -34,6 +37,19 @@ SETTINGS = frozenset({*_NAMES, *_FIXED})
 
 def is_url(text: str) -> bool:
     return _URL.match(text) is not None
+
+
+class UnresolvedReferenceError(ValueError):
+    """A schema refers to others that cannot be followed. The text completes a sentence about the schema."""
+
+
+@dataclass(frozen=True)
+class StoredSchema:
+    """A schema of a registry: its kind, its text, and the texts of all that it refers to, by the names that it uses."""
+
+    kind: str
+    text: str
+    references: Mapping[str, str] = field(default_factory=dict)
 
 
 class SchemaRegistry:
@@ -69,46 +85,63 @@ class SchemaRegistry:
             found = self._client.get_subjects()
         return len(found)
 
-    def schema(self, number: int) -> str | None:
-        """Return the text of the Avro schema of an id; None if the registry does not have the id."""
+    def schema(self, number: int) -> StoredSchema | None:
+        """Return the schema of an id; None if the registry does not have the id. Raises: UnresolvedReferenceError."""
         found: Any = None
         with self._errors_stop(f"schema {number}"):
             found = self._client.get_schema(number)
         if found is None:
             return None
-        if found.schema_type not in (None, "AVRO") or found.references:
-            message = f"schema {number} is not an Avro schema that is complete in itself"
-            raise Abend("GG578", message, self.place, "ggfmt does not read messages with this schema")
-        return str(found.schema_str)
+        references: dict[str, str] = {}
+        self._follow(found, references, ())
+        return StoredSchema(found.schema_type or AVRO, str(found.schema_str), references)
 
-    def find(self, subject: str, text: str) -> int | None:
+    def _follow(self, schema: Any, found: dict[str, str], within: tuple[str, ...]) -> None:
+        """Add the texts of what a schema refers to; the first one of a name counts, as for Confluent's clients."""
+        for reference in schema.references or ():
+            name, subject = str(reference.name), str(reference.subject)
+            if name in within or len(within) > MAX_DEPTH or len(found) >= MAX_REFERENCES:
+                raise UnresolvedReferenceError("refers to schemas in a circle, or to too many")
+            if name in found:
+                continue
+            version: Any = None
+            with self._errors_stop(f"the subject `{subject}`"):
+                version = self._client.get_version(subject, reference.version, deleted=True)
+            if version is None:
+                raise UnresolvedReferenceError(
+                    f"refers to version {reference.version} of `{subject}`, which is not there"
+                )
+            self._follow(version.schema, found, (*within, name))
+            found[name] = str(version.schema.schema_str)
+
+    def find(self, subject: str, text: str, kind: str = AVRO) -> int | None:
         """Return the id of a schema; None if the subject does not have the schema."""
         found: Any = None
         with self._errors_stop(f"the subject `{subject}`"):
-            found = self._client.lookup_schema(subject, self._schema(text))
+            found = self._client.lookup_schema(subject, self._schema(text, kind))
         return None if found is None else int(found.schema_id)
 
-    def register(self, subject: str, text: str) -> int:
+    def register(self, subject: str, text: str, kind: str = AVRO) -> int:
         """Return the id of a schema; add it to the subject if the subject lacks it."""
         number: int | None = None
         with self._errors_stop(f"the subject `{subject}`"):
-            number = self._client.register_schema(subject, self._schema(text))
+            number = self._client.register_schema(subject, self._schema(text, kind))
         if number is None:
             raise Abend("GG578", f"the schema registry has no subject `{subject}`", self.place)
         return number
 
-    def check(self, subject: str, text: str) -> None:
+    def check(self, subject: str, text: str, kind: str = AVRO) -> None:
         """Raise Abend GG578 if the subject would refuse the schema. Do not register it."""
         fits = True
         with self._errors_stop(f"the subject `{subject}`"):
-            fits = self._client.test_compatibility(subject, self._schema(text))
+            fits = self._client.test_compatibility(subject, self._schema(text, kind))
         if not fits:
             message = f"the subject `{subject}` has a schema that the new one is not compatible with"
             raise Abend("GG578", message, self.place, _COMPATIBILITY)
 
     @staticmethod
-    def _schema(text: str) -> Any:
-        return library("confluent_kafka.schema_registry").Schema(text, "AVRO")
+    def _schema(text: str, kind: str) -> Any:
+        return library("confluent_kafka.schema_registry").Schema(text, kind)
 
     @cached_property
     def _client(self) -> SchemaRegistryClient:

@@ -16,7 +16,8 @@ from urllib.parse import unquote, urlsplit
 @dataclass
 class RegistryStub:
     """`subjects`: the ids of the versions of each. `user`: what requests need as user and password. `fixed`: subjects
-    that take no other schema. `paths`: the requests."""
+    that take no other schema. `paths`: the requests. `about`: kinds and references of schemas that are not plain Avro,
+    by id."""
 
     url: str = ""
     user: str = ""
@@ -24,21 +25,27 @@ class RegistryStub:
     subjects: dict[str, list[int]] = field(default_factory=dict)
     fixed: set[str] = field(default_factory=set)
     paths: list[str] = field(default_factory=list)
+    about: dict[int, dict[str, Any]] = field(default_factory=dict)
 
-    def add(self, schema: Any, *subjects: str) -> int:
+    def add(self, schema: Any, *subjects: str, **about: Any) -> int:
         number = next((known for known, found in self.schemas.items() if found == schema), len(self.schemas) + 1)
         self.schemas[number] = schema
+        self.about[number] = about
         for subject in subjects:
             self.subjects.setdefault(subject, []).append(number)
         return number
 
     def answer(self, method: str, path: str, body: Any) -> tuple[int, Any]:
         parts = [unquote(part) for part in urlsplit(path).path.strip("/").split("/")]
-        schema = json.loads(body["schema"]) if body else None
+        about = {name: body[name] for name in ("schemaType", "references") if body.get(name)} if body else {}
+        schema = _parsed(body["schema"]) if body else None
         if parts[:2] == ["schemas", "ids"]:
-            found = self.schemas.get(int(parts[2]))
-            missing = 404, {"error_code": 40403, "message": "Schema not found"}
-            return missing if found is None else (200, {"schema": json.dumps(found)})
+            return self.shown(int(parts[2]))
+        if parts[0] == "subjects" and parts[2:3] == ["versions"] and method == "GET":
+            numbers = [0, *self.subjects.get(parts[1], ())]
+            version = int(parts[3]) if int(parts[3]) < len(numbers) else 0
+            status, answer = self.shown(numbers[version])
+            return status, answer | {"subject": parts[1], "version": version, "id": numbers[version]}
         if parts[0] == "compatibility":
             if parts[2] not in self.subjects:
                 return 404, {"error_code": 40401, "message": "Subject not found"}
@@ -48,7 +55,7 @@ class RegistryStub:
         if parts[0] == "subjects" and parts[-1] == "versions" and method == "POST":
             if self.refuses(parts[1], schema):
                 return 409, {"error_code": 409, "message": "Schema being registered is incompatible"}
-            return 200, {"id": self.add(schema, parts[1])}
+            return 200, {"id": self.add(schema, parts[1], **about)}
         if parts[0] == "subjects" and method == "POST":
             for version, number in enumerate(self.subjects.get(parts[1], ()), 1):
                 if self.schemas[number] == schema:
@@ -56,8 +63,22 @@ class RegistryStub:
             return 404, {"error_code": 40403, "message": "Schema not found"}
         return 404, {"error_code": 404, "message": "Not found"}
 
+    def shown(self, number: int) -> tuple[int, dict[str, Any]]:
+        found = self.schemas.get(number)
+        if found is None:
+            return 404, {"error_code": 40403, "message": "Schema not found"}
+        text = found if self.about[number].get("schemaType") == "PROTOBUF" else json.dumps(found)
+        return 200, {"schema": text, **self.about[number]}
+
     def refuses(self, subject: str, schema: Any) -> bool:
         return subject in self.fixed and all(self.schemas[known] != schema for known in self.subjects.get(subject, ()))
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:  # of Protobuf
+        return text
 
 
 @contextmanager
@@ -73,7 +94,7 @@ def schema_registry(user: str = "") -> Iterator[RegistryStub]:
                 status, answer = 401, {"error_code": 401, "message": "Unauthorized"}
             else:
                 status, answer = stub.answer(self.command, self.path, json.loads(data) if data else None)
-            body = json.dumps(answer).encode()
+            body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/vnd.schemaregistry.v1+json")
             self.send_header("Content-Length", str(len(body)))

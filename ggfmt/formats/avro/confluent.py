@@ -15,8 +15,17 @@ from typing import Any
 
 from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic, without_credentials
-from ggfmt.java.text import InvalidValueError
-from ggfmt.kafka.registry import ENVIRONMENT, SchemaRegistry, is_url
+from ggfmt.formats.avro.schemas import with_definitions
+from ggfmt.java.text import InvalidValueError, visible
+from ggfmt.kafka.registry import (
+    AVRO,
+    ENVIRONMENT,
+    JSON,
+    SchemaRegistry,
+    StoredSchema,
+    UnresolvedReferenceError,
+    is_url,
+)
 from ggfmt.lazy import lazy_regex
 from ggfmt.model.table import TableDef
 from ggfmt.options.spec import Options, choice, option
@@ -27,7 +36,7 @@ HEAD_BYTES = 5
 CONTAINER, CONFLUENT = "container", "confluent"
 
 Schema = Any  # a parsed JSON document
-_NUMBERED = lazy_regex(r"0*([0-9]{1,10})\.avsc", re.ASCII)
+_NUMBERED = lazy_regex(r"0*([0-9]{1,10})\.(?:avsc|json)", re.ASCII)
 _HELP = "ggfmt skips the rest of the file: only the schema shows where a message ends"
 
 
@@ -106,21 +115,36 @@ class FramedOptions(Options):
 
 
 class Registry:
-    """The schemas in a directory, in files named `<id>.avsc`, or those of a registry with a URL."""
+    """The schemas in a directory, in files named `<id>.avsc` or `<id>.json`, or those of a registry with a URL."""
 
     def __init__(self, place: str) -> None:
         self._place = place
-        self._schemas: dict[int, Schema | Diagnostic] = {}
+        self._schemas: dict[int, KnownSchema | Diagnostic] = {}
 
     def schema(self, number: int) -> Schema | Diagnostic:
+        """Return an Avro schema. A schema of another kind is a problem."""
+        found = self.known(number)
+        if isinstance(found, Diagnostic):
+            return found
+        return found.schema if found.kind == AVRO else _kind_error(number, found.kind, "Avro")
+
+    def known(self, number: int) -> KnownSchema | Diagnostic:
+        """Return a schema in Avro or JSON Schema."""
         if number not in self._schemas:
             self._schemas[number] = self._read(number)
         return self._schemas[number]
 
     def field_names(self, number: int) -> tuple[str, ...]:
         """Return the names of the fields of a schema; none if it is no record, or unknown."""
-        schema = self.schema(number)
-        return tuple(field["name"] for field in schema.get("fields", ())) if isinstance(schema, dict) else ()
+        known = self.known(number)
+        if isinstance(known, Diagnostic):
+            return ()
+        schema = known.schema
+        if not isinstance(schema, dict):
+            return ()
+        if known.kind == JSON:
+            return tuple(name for name, _ in properties_of(schema))
+        return tuple(field["name"] for field in schema.get("fields", ()))
 
     def number_of(self, schema: Schema, subject: str) -> int | Diagnostic:
         """Return the lowest id of an equal schema in a directory, or the id that a registry has for the subject."""
@@ -150,33 +174,67 @@ class Registry:
             help = "give a registry, or a directory with a file `<id>.avsc` for each schema, with `--schema-registry`"
             return Diagnostic("GG214", f"a message has schema {number}, and no schema registry is given", help=help)
         try:
-            text = self._text(number)
-            if text is not None:
-                return json.loads(text)
+            found = self._stored(number)
+            if found is not None and found.kind not in (AVRO, JSON):
+                return _kind_error(number, found.kind, "Avro and JSON Schema")
+            if found is not None:
+                schema = json.loads(found.text)
+                others = {name: json.loads(text) for name, text in found.references.items()}
+                if found.kind == AVRO:
+                    schema, others = with_definitions(schema, others.values()), {}
+                return KnownSchema(found.kind, schema, others)
+        except UnresolvedReferenceError as error:
+            return Diagnostic("GG318", f"schema {number} {error}", help=f"register the schemas again; {_HELP}")
         except (OSError, ValueError, RecursionError):
             return Diagnostic("GG318", f"schema {number} cannot be read as JSON", help=f"correct the schema; {_HELP}")
         help = f"put the schema there, into a directory as `{number}.avsc`; {_HELP}"
         return Diagnostic("GG318", f"`schemaRegistry` has no schema {number}", help=help)
 
-    def _text(self, number: int) -> str | None:
+    def _stored(self, number: int) -> StoredSchema | None:
         if self._remote is not None:
             return self._remote.schema(number)
         file = self._files().get(number)
-        return None if file is None else file.read_text(encoding="utf-8")
+        kind = JSON if file is not None and file.suffix == ".json" else AVRO
+        return None if file is None else StoredSchema(kind, file.read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True)
+class KnownSchema:
+    """A parsed schema, and for JSON Schema the documents that it refers to by name."""
+
+    kind: str
+    schema: Schema
+    documents: dict[str, Schema]
+
+
+def properties_of(schema: Schema) -> list[tuple[str, Schema]]:
+    """Return the properties of an object in JSON Schema in the order of Connect's fields."""
+    properties = schema.get("properties")
+    if not isinstance(properties, dict):
+        return []
+    indexes = (part.get("connect.index") if isinstance(part, dict) else None for part in properties.values())
+    places = [(index if isinstance(index, int) else place, place) for place, index in enumerate(indexes)]
+    return [item for _, item in sorted(zip(places, properties.items(), strict=True), key=lambda pair: pair[0])]
+
+
+def _kind_error(number: int, kind: str, wanted: str) -> Diagnostic:
+    message = f"schema {number} is of the kind `{visible(kind[:40])}`, and the format reads {wanted} here"
+    help = f"let a converter for {wanted} write the topic; {_HELP}"
+    return Diagnostic("GG318", message, help=help)
 
 
 registry = cache(Registry)
 _client = cache(SchemaRegistry)  # which keeps its answers
 
 
-def number_at(data: bytes, place: int) -> int | Diagnostic:
+def number_at(data: bytes, place: int, end: int | None = None) -> int | Diagnostic:
+    """Return the id of the schema of the message at a place; `end` of the message, if it is known."""
     if data[place : place + 1] != MARK:
         reason = f"no message with Confluent's framing starts here: the first byte is {data[place]:#04x}, not 0x00"
         return Diagnostic("GG319", reason, help=_HELP)
-    if len(data) < place + HEAD_BYTES:
-        return Diagnostic(
-            "GG302", "the file ends in the middle of a message", help="read the file again when it is complete"
-        )
+    if (len(data) if end is None else end) < place + HEAD_BYTES:
+        what = "the file ends in the middle of a message" if end is None else "the message has no whole schema id"
+        return Diagnostic("GG302", what, help="read it again when it is complete")
     return int.from_bytes(data[place + 1 : place + HEAD_BYTES], "big")
 
 

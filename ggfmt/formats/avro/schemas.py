@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import unicodedata
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 # What fastavro raises for data that do not match their schema.
@@ -54,6 +55,56 @@ def without_logical_types(schema: Schema) -> Schema:
 
 
 _NO_NAMESPACE = ("namespace", "")
+_NAMED = ("record", "error", "enum", "fixed")
+
+
+def with_definitions(schema: Schema, others: Iterable[Schema]) -> Schema:
+    """Return a schema that is complete in itself: the types that it takes from others are defined at their first use.
+
+    Raises: ValueError for a type with a wrong name or wrong fields.
+    """
+    found: dict[str, Schema] = {}
+    for other in others:
+        _inline(other, "", {}, found)
+    return _inline(schema, "", found, {}) if found else schema
+
+
+def _inline(schema: Schema, space: str, others: Mapping[str, Schema], known: dict[str, Schema]) -> Schema:
+    """Return a schema with the definitions of `others` in place of names that `known` lacks; add its types to them.
+
+    `space`: the namespace around the schema, in which Java looks for a name first, and then in none.
+    """
+    if isinstance(schema, list):
+        return [_inline(branch, space, others, known) for branch in schema]
+    if isinstance(schema, str):
+        names = [schema] if "." in schema or not space else [f"{space}.{schema}", schema]
+        name = next((name for name in names if name in known or name in others), schema)
+        return name if name in known or name not in others else _inline(others[name], "", others, known)
+    if not isinstance(schema, dict):
+        return schema
+    made = dict(schema)
+    if schema.get("type") in _NAMED:
+        own_name = schema.get("name")
+        if not isinstance(own_name, str):
+            raise ValueError("a type without a name")
+        before, _, last = own_name.rpartition(".")
+        space = before or str(schema.get("namespace", space) or "")
+        full_name = f"{space}.{last}" if space else last
+        if full_name in known:
+            return full_name
+        known[full_name] = made
+        made |= {"name": last, "namespace": space}
+    for part in ("type", "items", "values"):
+        if isinstance(made.get(part), (str, dict, list)):
+            made[part] = _inline(made[part], space, others, known)
+    fields = made.get("fields") or ()
+    if not all(isinstance(field, dict) for field in fields):
+        raise ValueError("a record with wrong fields")
+    if fields:
+        made["fields"] = [{**field, "type": _inline(field.get("type"), space, others, known)} for field in fields]
+    return made
+
+
 _PROMOTIONS = {
     "int": {"long", "float", "double"},
     "long": {"float", "double"},

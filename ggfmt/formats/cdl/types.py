@@ -10,7 +10,7 @@ from ggfmt.columnar.json_text import Values, json_booleans, json_numbers
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.connect.values import millis, read_as, whole, within
 from ggfmt.formats.records.formatter import quoted
-from ggfmt.formats.records.images import Convert, converting
+from ggfmt.formats.records.images import Convert
 from ggfmt.model.table import Column, Kind, SqlType
 
 DECIMAL, STAMP = "com.xxx.cdc.data.Decimal", "com.xxx.cdc.data.timestamp"
@@ -36,8 +36,7 @@ def column_of(field: PayloadField) -> tuple[SqlType, Convert | None]:
     name, kind = field.name or "", field.type or ""
     if kind == "string" and not name.startswith(connect.LOGICAL):
         return SqlType(_TEXT_KINDS.get(name.rpartition(".")[2].lower(), Kind.STRING)), None
-    type, kernel = read_as(field)
-    return type, None if kernel is None else converting(kernel)
+    return read_as(field)
 
 
 # Writing

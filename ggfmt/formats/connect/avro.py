@@ -87,10 +87,9 @@ def _field(field: Mapping[str, Any], known: dict[str, Schema]) -> dict[str, Any]
 
 
 def _decimal(parameters: Mapping[str, str]) -> dict[str, Any]:
-    """Return the attributes of a decimal, without the logical type if Avro does not allow the scale."""
+    """Return the attributes of a decimal: the logical type too if Avro does not allow the scale, as the converter."""
     scale, precision = int(parameters.get("scale", 0)), int(parameters.get(connect.PRECISION, _PRECISION))
-    legal = {"logicalType": "decimal"} if 0 <= scale <= precision else {}
-    return {"scale": scale, "precision": precision, **legal}
+    return {"scale": scale, "precision": precision, "logicalType": "decimal"}
 
 
 # From Avro

@@ -18,7 +18,7 @@ from msgspec import Raw
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings, non_null_values
-from ggfmt.columnar.columns import raw_column, texts
+from ggfmt.columnar.columns import JsonColumn, raw_column, texts
 from ggfmt.columnar.json_text import JsonValues, Values, json_numbers
 from ggfmt.columnar.pieces import join
 from ggfmt.columnar.strings import Converted, Kernel, TextPattern, all_match, by_value, bytes_of, reject_all, rows_where
@@ -40,6 +40,7 @@ _items = msgspec.json.Decoder(list[Raw]).decode
 
 _PLAIN = lazy_regex(r"[+-]?[0-9]{1,1500}(?:\.[0-9]{1,1500})?", re.ASCII)
 _EXPONENT = lazy_regex(r"[+-]?(?:[0-9]{1,1500}(?:\.[0-9]{0,1500})?|\.[0-9]{1,1500})(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
+_NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$|^(?:NaN|[+-]?Infinity)$"
 _MAX_BYTES = 1600  # Python prints no more digits
 
 
@@ -65,6 +66,17 @@ def decimal_text(number: int, scale: int) -> str:
 
 def encoded(text: str, scale: int) -> str | None:
     """Encode a decimal in Base64; None if the text is no decimal, or has more fraction digits than the scale."""
+    number = _scaled(text, scale)
+    return None if number is None else base64_of(number)
+
+
+def numeric(text: str, scale: int) -> str | None:
+    """Return a decimal with the digits of a scale, as Java's BigDecimal prints it; None as for `encoded`."""
+    number = _scaled(text, scale)
+    return None if number is None else str(Decimal(f"{number}E{-scale}"))
+
+
+def _scaled(text: str, scale: int) -> int | None:
     parts = unscaled(text)
     if parts is None:
         return None
@@ -75,7 +87,7 @@ def encoded(text: str, scale: int) -> str | None:
             return None
     elif own < scale:
         number *= 10 ** (scale - own)
-    return base64_of(number)
+    return number
 
 
 def unscaled(text: str) -> tuple[int, int] | None:
@@ -99,27 +111,53 @@ def base64_of(number: int) -> str:
 # Reading
 
 
-def read_as(field: Any) -> tuple[SqlType, Kernel | None]:
-    """Return the SQL type of a `SchemaField`, and the kernel for its values; None if they are texts already."""
+def numbers(values: pa.StringArray) -> Converted:
+    """Read JSON numbers without a change; other values are wrong."""
+    if all_match(values, TextPattern.JSON_NUMBER):
+        return values, []
+    return values, rows_where(pc.invert(pc.match_substring_regex(values, _NUMBER).fill_null(True)))
+
+
+def by_quotes(values: pa.StringArray, column: ImageColumn, quoted: Kernel | None, plain: Kernel | None) -> Converted:
+    """Read the values of a column: those that were JSON strings by one kernel, and all others by the other one. None
+    keeps them as they are."""
+    given = column.quoted if isinstance(column, JsonColumn) else values.is_valid()
+    if quoted is plain or given is None:
+        return (values, []) if plain is None else plain(values)
+    if not isinstance(column, JsonColumn):
+        return (values, []) if quoted is None else quoted(values)
+    null = pa.scalar(None, pa.string())
+    bad: list[int] = []
+    for kernel, where in ((quoted, given), (plain, pc.invert(given))):
+        if kernel is not None:
+            own, wrong = kernel(pc.if_else(where, values, null))
+            values = pc.if_else(where, own, values)
+            bad += wrong
+    return values, bad
+
+
+def _reading(quoted: Kernel | None, plain: Kernel | None) -> ReadValues | None:
+    def read(column: ImageColumn) -> tuple[ImageColumn, Sequence[int]]:
+        values, bad = by_quotes(column.values, column, quoted, plain)
+        return ImageColumn(values, column.present), bad
+
+    return None if quoted is plain is None else read
+
+
+def read_as(field: Any) -> tuple[SqlType, ReadValues | None]:
+    """Return the SQL type of a `SchemaField`, and how to read its values; None if they are texts already. A decimal is
+    Base64 in a string, or a number (`decimal.format=NUMERIC`)."""
     name = field.name or ""
     if name == connect.DECIMAL:
         scale, precision = (_int((field.parameters or {}).get(size)) for size in ("scale", connect.PRECISION))
         kernel = reject_all if scale is None or abs(scale) > _MAX_DIGITS else decimals(scale)
-        return SqlType(Kind.DECIMAL, precision=precision, scale=scale), kernel
+        return SqlType(Kind.DECIMAL, precision=precision, scale=scale), _reading(kernel, numbers)
+    type, same = connect.TYPES.get(field.type, STRING), None
     if field.type in connect.NESTED:
-        return STRING, nested(field, _of_nested)
-    return _TIMES.get(name) or (connect.TYPES.get(field.type, STRING), None)
-
-
-def _of_nested(field: Any) -> tuple[SqlType, ReadValues | None]:
-    type, kernel = read_as(field)
-
-    def read(column: ImageColumn) -> tuple[ImageColumn, Sequence[int]]:
-        assert kernel is not None
-        values, bad = kernel(column.values)
-        return ImageColumn(values, None), bad
-
-    return type, None if kernel is None else read
+        type, same = STRING, nested(field, read_as)
+    elif name in _TIMES:
+        type, same = _TIMES[name]
+    return type, _reading(same, same)
 
 
 def nested(field: Any, read_as: Callable[[Any], tuple[SqlType, ReadValues | None]]) -> Kernel | None:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from ggfmt.columnar.strings import Converted, Kernel, booleans, reject_all
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.connect.schemas import SchemaField
-from ggfmt.formats.connect.values import decimals, nested
+from ggfmt.formats.connect.values import decimals, nested, numbers
 from ggfmt.formats.debezium import ADAPTIVE, ADAPTIVE_TIME_MICROS, BASE64, CONNECT, MICROS, NANOS, TEXT, DebeziumOptions
 from ggfmt.formats.debezium import values as values
 from ggfmt.formats.debezium.values import ValueDecoding
@@ -83,8 +83,8 @@ class Types:
             precision = field.number(connect.PRECISION) or field.number(SOURCE_LENGTH)
             if scale is None:
                 help = "the schema of the field lacks the parameter `scale`"
-                return SqlType(Kind.NUMBER), ValueDecoding(self.placeholders, reject_all, values.numbers, help)
-            reading = ValueDecoding(self.placeholders, decimals(scale), values.numbers)
+                return SqlType(Kind.NUMBER), ValueDecoding(self.placeholders, reject_all, numbers, help)
+            reading = ValueDecoding(self.placeholders, decimals(scale), numbers)
             return SqlType(Kind.DECIMAL, precision=precision, scale=scale), reading
         if name == VARIABLE_DECIMAL:
             return SqlType(Kind.NUMBER), self._reading(values.variable_decimals)
@@ -153,7 +153,7 @@ class Types:
     def _undescribed_number(self, scale: int | None) -> ValueDecoding:
         if self.options.decimal_format != BASE64:
             help = "if the value is a decimal in Base64, set `decimalFormat=base64` with `--input-option`"
-            return ValueDecoding(self.placeholders, values.numbers, _number_or_struct, help)
+            return ValueDecoding(self.placeholders, numbers, _number_or_struct, help)
         if scale is None:
             help = "define the scale of the column with `--definitions`: a decimal in Base64 does not contain it"
             return ValueDecoding(self.placeholders, reject_all, _number_or_struct, help)
@@ -191,9 +191,9 @@ def _unit(mode: str, type: SqlType) -> values.TimeUnit | None:
 
 def _number_or_struct(column: pa.StringArray) -> Converted:
     """Read numbers without a change, and decimals that contain their scale."""
-    numbers, bad = values.numbers(column)
+    plain, bad = numbers(column)
     if not bad:
-        return numbers, bad
+        return plain, bad
     rows = pa.array(bad, pa.int64())
     own, wrong = values.variable_decimals(column.take(rows))
     texts = column.to_pylist()

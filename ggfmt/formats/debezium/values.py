@@ -24,8 +24,8 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.columnar.columns import JsonColumn, texts
 from ggfmt.columnar.pieces import text_buffer
-from ggfmt.columnar.strings import Converted, Kernel, TextPattern, all_match, by_value, bytes_of, rows_where
-from ggfmt.formats.connect.values import decoded
+from ggfmt.columnar.strings import Converted, Kernel, by_value, bytes_of, rows_where
+from ggfmt.formats.connect.values import by_quotes, decoded
 from ggfmt.formats.debezium import placeholder_bytes
 from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import Kind
@@ -36,7 +36,6 @@ DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 
 _STRING = pa.string()
 _INTEGER = "^-?[0-9]{1,19}$"
-_NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$|^(?:NaN|[+-]?Infinity)$"
 _DAY = 86400
 _FIRST_DAY, _LAST_DAY = -719162, 2932896  # the first and last day of the years 1 to 9999
 _INFINITIES = {9223372036825200000: "infinity", -9223372036832400000: "-infinity"}  # the numbers of PostgreSQL's driver
@@ -63,12 +62,6 @@ def _variable_decimal(text: str) -> str | None:
 
 
 variable_decimals = by_value(_variable_decimal)
-
-
-def numbers(values: pa.StringArray) -> Converted:
-    if all_match(values, TextPattern.JSON_NUMBER):
-        return values, []
-    return values, rows_where(pc.invert(pc.match_substring_regex(values, _NUMBER).fill_null(True)))
 
 
 def unsigned_longs(values: pa.StringArray) -> Converted:
@@ -297,22 +290,5 @@ class ValueDecoding:
             values = pc.if_else(unavailable, pa.scalar(None, _STRING), values)
             there = pc.invert(unavailable)
             present = there if present is None else pc.and_(present, there)
-        texts, bad = self._texts(values, column)
+        texts, bad = by_quotes(values, column, self._quoted, self._plain)
         return ImageColumn(texts, present, unavailable=unavailable), bad
-
-    def _texts(self, values: pa.StringArray, column: ImageColumn) -> Converted:
-        if self._quoted is self._plain:
-            return (values, []) if self._plain is None else self._plain(values)
-        if not isinstance(column, JsonColumn):
-            return (values, []) if self._quoted is None else self._quoted(values)
-        quoted = column.quoted
-        if quoted is None:
-            return (values, []) if self._plain is None else self._plain(values)
-        null = pa.scalar(None, _STRING)
-        bad: list[int] = []
-        for kernel, where in ((self._quoted, quoted), (self._plain, pc.invert(quoted))):
-            if kernel is not None:
-                own, wrong = kernel(pc.if_else(where, values, null))
-                values = pc.if_else(where, own, values)
-                bad += wrong
-        return values, bad

@@ -1,6 +1,8 @@
 """Reader of records of Kafka Connect in Avro, in object container files or in Confluent's wire format.
 
-It converts each datum to the JSON record of Connect's converter, with its schema, and a dialect reads this record.
+It converts each datum to the JSON record of Connect's converter, with its schema, and a dialect reads this record. In
+the wire format, messages can also be JSON documents with a JSON Schema. The registry says which, so a topic can have
+both.
 """
 
 from __future__ import annotations
@@ -26,12 +28,14 @@ from ggfmt.formats.api.reading import Chunk, Event, Layout, Spans
 from ggfmt.formats.avro import confluent, containers
 from ggfmt.formats.avro.programs import program
 from ggfmt.formats.avro.schemas import DECODE_ERRORS, without_logical_types
+from ggfmt.formats.connect import json_schema
 from ggfmt.formats.connect.avro import connect_schema
 from ggfmt.formats.records.batching import BATCH_ROWS
 from ggfmt.formats.records.dialect import Dialect, classify_records
 from ggfmt.formats.records.framed_dumps import framed_chunks
 from ggfmt.formats.records.reader import DialectReader
 from ggfmt.java.numbers import NOT_FINITE_TEXTS, float_text
+from ggfmt.kafka.registry import AVRO
 from ggfmt.kernels import kernel
 
 ToJson = Callable[[Any], Any]
@@ -42,11 +46,11 @@ class _Plan:
     """The decoding of data with one schema, the Connect schema, and the conversion of data before they become JSON;
     None if no conversion is necessary.
 
-    `writer`: the kernel that writes regular data as JSON directly, if there is one. `head`: the text before their JSON,
-    with a number for the schema.
+    `decode`: None if the data are JSON documents. `writer`: the kernel that writes regular data as JSON directly, if
+    there is one. `head`: the text before their JSON, with a number for the schema.
     """
 
-    decode: FastSchema
+    decode: FastSchema | None
     schema: Raw
     to_json: ToJson | None
     writer: Any
@@ -60,6 +64,7 @@ class _Plan:
         return _Run(self, array("q", bytes(sizes)), text)
 
     def single(self, stream: io.BytesIO) -> _Run:
+        assert self.decode is not None
         datum: Any = fastavro.schemaless_reader(stream, self.decode, None)
         text = self.head + msgspec.json.encode(datum if self.to_json is None else self.to_json(datum)) + _TAIL
         return _Run(self, array("q", (stream.tell(), len(text))), text)
@@ -234,7 +239,7 @@ class ConnectAvro(Dialect):
         stream, held, number = io.BytesIO(data), list[_Run](), 0
         while number < len(spans):
             start, end = spans[number]
-            run = _TOMBSTONE if start == end else self._message(data, start, stream)
+            run = _TOMBSTONE if start == end else self._message(data, start, stream, end)
             whole = 1
             if start < end and isinstance(run, _Run):
                 found = zip((start, *run.borders[::2]), run.borders[::2], strict=False)
@@ -256,17 +261,20 @@ class ConnectAvro(Dialect):
         if held:
             yield _joined(held)
 
-    def _message(self, data: bytes, place: int, stream: io.BytesIO) -> _Run | Diagnostic:
-        """Decode the message at a place of the data, and the messages after it with the same schema."""
-        number = confluent.number_at(data, place)
+    def _message(self, data: bytes, place: int, stream: io.BytesIO, end: int | None = None) -> _Run | Diagnostic:
+        """Decode the message at a place of the data, and the messages after it with the same schema; or this message
+        alone, if its `end` is known."""
+        number = confluent.number_at(data, place, end)
         if isinstance(number, Diagnostic):
             return number
         if number not in self._numbered:
-            schema = self._registry.schema(number)
-            self._numbered[number] = schema if isinstance(schema, Diagnostic) else self._plan(schema)
+            known = self._registry.known(number)
+            self._numbered[number] = known if isinstance(known, Diagnostic) else self._plan_of(known)
         plan = self._numbered[number]
         if isinstance(plan, Diagnostic):
             return plan
+        if plan.decode is None:
+            return self._documents(plan, data, place, end)
         run = plan.run(data, place, _RUN, data[place : place + confluent.HEAD_BYTES])
         if run:
             return run
@@ -276,26 +284,59 @@ class ConnectAvro(Dialect):
         except DECODE_ERRORS:
             return confluent.datum_error(number)
 
+    def _documents(self, plan: _Plan, data: bytes, place: int, end: int | None) -> _Run | Diagnostic:
+        """As `_message`, for documents. One ends before the next zero byte, because JSON has none."""
+        borders, text, mark = array("q"), bytearray(), data[place : place + confluent.HEAD_BYTES]
+        while data.startswith(mark, place) and len(borders) < 2 * _RUN:
+            body = place + len(mark)
+            place = data.find(confluent.MARK, body) if end is None else end
+            place = len(data) if place < 0 else place
+            document = data[body:place]
+            found = self.record_at(Chunk("", 0, document, _ALONE, last=False), 0, len(document))
+            if isinstance(found, Diagnostic):
+                return _Run(plan, borders, bytes(text)) if borders else found
+            text += plan.head + document + _TAIL
+            borders.extend((place, len(text)))
+            if end is not None:
+                break
+        return _Run(plan, borders, bytes(text))
+
+    def _plan_of(self, known: confluent.KnownSchema) -> _Plan | Diagnostic:
+        if known.kind == AVRO:
+            return self._plan(known.schema)
+        try:
+            words = Raw(msgspec.json.encode(json_schema.connect_schema(known.schema, known.documents)))
+        except (ValueError, RecursionError) as error:
+            return _schema_error(f"the schema is not a Kafka Connect schema: {str(error)[:80]}")
+        return _Plan(None, words, None, None, self._head(words))
+
+    def _head(self, words: Raw) -> bytes:
+        """Return the text before the JSON of data with a schema, which gets a number."""
+        self._numbered_here.append(words)
+        return b'{"schema":%d,"payload":' % (len(self._numbered_here) - 1)
+
     def _plan(self, schema: Any) -> _Plan | Diagnostic:
         reason = containers.unsafe_reason(schema)
         try:
             if reason is None:
                 words = Raw(msgspec.json.encode(connect_schema(schema)))
                 decode = fastavro.parse_schema(without_logical_types(schema))
-                head = b'{"schema":%d,"payload":' % len(self._numbered_here)
                 writer = kernel(lambda native: native.AvroToJson(program(decode)))
-                plan = _Plan(decode, words, _to_json(schema, {}), writer, head)
-                self._numbered_here.append(words)
-                return plan
+                return _Plan(decode, words, _to_json(schema, {}), writer, self._head(words))
         except MemoryError:
             raise
         except Exception as error:  # a schema can be wrong in more ways than its parser declares
             reason = f"the schema is not a Kafka Connect schema: {str(error)[:80] or type(error).__name__}"
-        return Diagnostic("GG313", reason, help="use the schema that the messages were written with")
+        return _schema_error(reason)
+
+
+def _schema_error(reason: str) -> Diagnostic:
+    return Diagnostic("GG313", reason, help="use the schema that the messages were written with")
 
 
 _RUN = BATCH_ROWS  # maximum number of records that are JSON at a time
 _TAIL = b"}"
+_ALONE = Layout(splittable=False)
 _NO_VALUE = b'{"schema":null,"payload":'
 _TOMBSTONE = _Run(_Plan({}, Raw(b"null"), None, None, _NO_VALUE), array("q", [0, 30]), _NO_VALUE + b"null}")
 

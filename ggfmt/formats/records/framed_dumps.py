@@ -12,9 +12,11 @@ from typing import BinaryIO
 
 import msgspec
 
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.strings import bytes_of
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.reading import Chunk, KafkaEnvelopes, Layout, Spans
+from ggfmt.formats.api.topic_index import TopicIndex
 from ggfmt.formats.json.repeated import Once, repeated_member
 
 _FILLER = b"!"  # which starts no message
@@ -29,9 +31,15 @@ _decode = msgspec.json.Decoder(_Pair).decode
 
 
 def framed_chunks(stream: BinaryIO, file: str, layout: Layout, head: bytes = b"") -> Iterator[Chunk]:
-    """Yield the messages of a file. Those of a dump are at the places of their lines, with spans."""
+    """Yield the messages of a file. Those of a dump are at the places of their lines, with spans. Those of a topic have
+    the spans of its index, so that a bad message takes nothing from the next one."""
     data = head + stream.read()
-    if data.lstrip()[:1] == b"{":
+    index = TopicIndex.of(layout.messages)
+    if index is not None:
+        rows = index.between(0, len(data))
+        spans = list(zip(non_null_values(rows["start"]), non_null_values(rows["end"]), strict=True))
+        yield Chunk(file, 0, data, layout, spans)
+    elif data.lstrip()[:1] == b"{":
         yield _unwrapped(Chunk(file, 0, data, layout))
     elif data:
         yield Chunk(file, 0, data, layout)

@@ -23,8 +23,7 @@ from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Projection
 from ggfmt.formats.api.writing import Formatter, RowErrors, TextFraming
 from ggfmt.formats.avro.confluent import head
-from ggfmt.formats.goldengate.kafkaconnect.converters import KEY_SCHEMA, Converter, Converters, converted_keys
-from ggfmt.formats.json.values import compact_json
+from ggfmt.formats.goldengate.kafkaconnect.converters import Converter, Converters, converted_keys
 from ggfmt.kafka.jobs import owner_of
 from ggfmt.kernels import primitives
 from ggfmt.location import Location
@@ -331,9 +330,10 @@ class _StagedTable:
         if target.converters is not None:
             if addressed.keys is not None:
                 keys = converted_keys(addressed.keys, target.converters.key)
-                keys = self._with_heads(keys, target.converters.key, topics, KEY_SCHEMA)
-            schema = getattr(formatter, "schema", None)
-            values = self._with_heads(values, target.converters.value, topics, compact_json(schema))
+                keys = self._with_heads(keys, target.converters.key, topics, target.converters.key.key_schema)
+            values = self._with_heads(
+                values, target.converters.value, topics, target.converters.value.schema_of(formatter)
+            )
         transactions = _transactions(operations) if target.joined else None
         times = _times(operations) if target.by_op_ts else None
         if target.tombstones:
@@ -344,7 +344,7 @@ class _StagedTable:
     def _with_heads(
         self, data: pa.BinaryArray, converter: Converter, topics: pa.StringArray, schema: str
     ) -> pa.BinaryArray:
-        """Return data with the id that its schema has for the topic in front, if the converter makes Avro."""
+        """Return data with the id that its schema has for the topic in front, if the converter has a registry."""
         if converter.registry is None:
             return data
         names = topics.dictionary_encode()

@@ -35,6 +35,7 @@ from ggfmt.options.value_types import Int, Text
 HANDLER_TYPE = "kafkaconnect"
 ROW, OP = "row", "op"
 REFUSE, INSERT, UPDATE = "refuse", "insert", "update"
+BASE64, NUMERIC = "BASE64", "NUMERIC"
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,12 @@ class ConnectOptions(shared.OpKeyOptions):
 class KafkaConnectOptions(ConnectOptions):
     schemas_enable: bool = switch(
         "Write a schema with each message, like `value.converter.schemas.enable` of the Kafka producer.", True, since=""
+    )
+    decimal_format: str = choice(
+        "How to write Connect's Decimal, like `value.converter.decimal.format` of the Kafka producer.",
+        (BASE64, "as Base64 of its digits"),
+        (NUMERIC, "as a number with the digits of its scale"),
+        since="",
     )
     whole_numbers_as_integers: bool = switch(
         "Write a whole number of a NUMBER without precision as `21`, not as `21.0`. Its schema stays `double`.",

@@ -26,7 +26,7 @@ from ggfmt.formats.json.repeated import EVERY, Once
 from ggfmt.formats.json.values import raw_members, texts_or_none
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Meaning, RecordSchema, none_if_null
-from ggfmt.formats.records.images import Convert, converting
+from ggfmt.formats.records.images import Convert
 from ggfmt.formats.records.problems import MAX_SHOWN, NAME_TABLE, RecordError, decoded, missing_member_error, no_op
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.roles import Grammar
@@ -210,9 +210,9 @@ class KafkaConnect(MetadataDialect):
         columns, converts = [], []
         for name, field in rest.items():
             if name not in flags:
-                type, kernel = read_as(field)
+                type, convert = read_as(field)
                 columns.append(Column(name, type, field.optional))
-                converts.append(None if kernel is None else converting(kernel))
+                converts.append(convert)
         return ConnectSchema(schema.name or "", metadata, by_image, tuple(columns), tuple(converts), flags)
 
 

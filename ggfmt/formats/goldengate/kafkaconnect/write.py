@@ -23,8 +23,8 @@ from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.losses import MISSING_AS_NULL, TIME_CUT
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.connect.text import connect_json, connect_strings, quote, quoted
-from ggfmt.formats.connect.values import encoded, millis, too_fine, whole
-from ggfmt.formats.goldengate.kafkaconnect import OP, ConnectOptions, KafkaConnectOptions, struct_name
+from ggfmt.formats.connect.values import encoded, millis, numeric, too_fine, whole
+from ggfmt.formats.goldengate.kafkaconnect import NUMERIC, OP, ConnectOptions, KafkaConnectOptions, struct_name
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, POSITION, TIMESTAMP, MetaColumn
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
@@ -89,7 +89,10 @@ def _fits(type: SqlType, digits: int) -> bool:
 def _decimal(type: SqlType, options: KafkaConnectOptions) -> ConnectColumn:
     scale = options.oracle_number_scale if type.kind is Kind.NUMBER or type.scale is None else type.scale
     schema = {"type": "bytes", "name": connect.DECIMAL, "version": 1, "parameters": {"scale": str(scale)}}
-    values = json_text.json_texts(by_value(partial(encoded, scale=scale)))
+    if options.decimal_format == NUMERIC:
+        values = json_text.json_values(by_value(partial(numeric, scale=scale)))
+    else:
+        values = json_text.json_texts(by_value(partial(encoded, scale=scale)))
     return ConnectColumn(schema, values, f"a number with at most {scale} digits after the decimal point")
 
 
