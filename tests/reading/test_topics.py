@@ -29,6 +29,8 @@ from temporary_files import temporary as temporary
 import ggfmt
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, GgfmtError, UsageError
 from ggfmt.formats.api.topic_index import TopicIndex
+from ggfmt.formats.connect.avro import connect_schema
+from ggfmt.formats.connect.json_schema import json_schema
 from ggfmt.kafka.address import parse_address
 from ggfmt.kafka.consume import Cluster
 from ggfmt.location import Location
@@ -533,13 +535,39 @@ def test_the_wire_format_of_confluent(kafka_broker: KafkaBroker, tmp_path: Path)
     assert (caught.value.diagnostics[0].code, caught.value.diagnostics[0].span.message) == ("GG321", 5)
 
 
-def test_keys_in_the_wire_format_name_the_primary_key(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+def test_a_message_of_another_schema_takes_nothing_from_the_next(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    topic = kafka_broker.topic(1)
+    (tmp_path / "7.avsc").write_text(json.dumps(SCHEMA))
+    (tmp_path / "9.json").write_text(json.dumps(json_schema(connect_schema(SCHEMA))))
+    source = {"connector": "postgresql", "db": "d", "schema": "public", "table": "orders"}
+    document = json.dumps({"before": None, "after": {"ID": 3}, "op": "c", "ts_ms": 1, "source": source}).encode()
+    good, deleted, cut = in_wire_format(1), b"\0\0\0\0\x08" + in_wire_format(5)[5:], in_wire_format(2)[:-1]
+    values = [good, deleted, good, None, cut, b"\0\0", b"\0\0\0\0\x09" + document, b"\0\0\0\0\x09{", good, b"\0"]
+    kafka_broker.send(topic, [(None, each) for each in values])
+    result = ggfmt.convert(
+        address_of(kafka_broker, topic), to="json", output=tmp_path / "out", master="none[1]", on_reject="quarantine",
+        input_format="debezium_avro", schema_registry=tmp_path,
+    )  # fmt: skip
+    rejects = [(reject.offset, reject.code, reject.record) for reject in result.rejects]
+    codes = {1: "GG318", 4: "GG319", 5: "GG302", 7: "GG301", 9: "GG302"}
+    assert rejects == [(place, code, values[place]) for place, code in codes.items()]
+    written = [json.loads(line) for line in (tmp_path / "out").rglob("*.json").__next__().read_text().splitlines()]
+    assert [row["after"]["ID"] for row in written] == [1, 1, 3, 1]
+
+
+@pytest.mark.parametrize("kind", ["avsc", "json"])
+def test_keys_in_the_wire_format_name_the_primary_key(kind: str, kafka_broker: KafkaBroker, tmp_path: Path) -> None:
     topic = kafka_broker.topic(2)
     messages = [(b"\0\0\0\0\x08" + bytes([number % 3 * 2]), in_wire_format(number % 3)) for number in range(6)]
-    kafka_broker.send(topic, [*messages, (messages[0][0], None)])
     (tmp_path / "7.avsc").write_text(json.dumps(SCHEMA))
-    key = {"type": "record", "name": "Key", "fields": [{"name": "ID", "type": "long"}]}
-    (tmp_path / "8.avsc").write_text(json.dumps(key))
+    key: Any = {"type": "record", "name": "Key", "fields": [{"name": "ID", "type": "long"}]}
+    if kind == "json":
+        messages = [
+            (b"\0\0\0\0\x08" + b'{"ID":%d}' % (number % 3), value) for number, (_, value) in enumerate(messages)
+        ]
+        key = json_schema(connect_schema(key))
+    (tmp_path / f"8.{kind}").write_text(json.dumps(key))
+    kafka_broker.send(topic, [*messages, (messages[0][0], None)])
     ggfmt.consolidate(
         address_of(kafka_broker, topic), tmp_path / "rows", to="parquet", master="none[1]",
         input_format="debezium_avro", schema_registry=tmp_path,

@@ -19,6 +19,7 @@ from strategies import Changes, make_batch, plain_operations
 
 from ggfmt.columnar.images import key_updates
 from ggfmt.columnar.metadata import Clock
+from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, DiscoveryResult, Event, Layout, Reject, Remark, SchemaChange
@@ -221,6 +222,27 @@ def transactions_of(
     with without_kernels():
         assert read(name, data, source, trusted=trusted, projection=Projection(transactions=True)) == found
     return found.transactions
+
+
+def read_anywhere(name: str, data: bytes, source: Any) -> tuple[list[Any], list[Diagnostic], dict[str, int]]:
+    """The operations, rejects and other records of a file whose records are at other places than those of what is read,
+    as in a dump of Avro."""
+    support = FORMATS[name].read_support.by(source)
+    layout = support.reader.layout(data, True, source)
+    assert support.discovery is not None
+    discovery = support.discovery(Catalog(), False, source)
+    for chunk in support.reader.chunks(io.BytesIO(data), "f", 0, None, layout):
+        discovery.read(chunk)
+    catalog = Catalog().with_tables(support.discovery.settle([discovery.findings()], Catalog(), False).tables)
+    reader = support.reader(catalog, EVERYTHING, source)
+    events = [
+        event for chunk in support.reader.chunks(io.BytesIO(data), "f", 0, None, layout) for event in reader.read(chunk)
+    ]
+    events += reader.flush()
+    batches = [event for event in events if isinstance(event, ChangeBatch)]
+    assert all("the rest of the file" not in str(event) for event in events)
+    rejects = [event.diagnostic for event in events if isinstance(event, Reject)]
+    return [(batch.table, item) for batch in batches for item in plain_operations(batch)], rejects, dict(reader.others)
 
 
 def written(

@@ -11,6 +11,10 @@ from typing import Any
 
 import fastavro
 import pytest
+from confluent_kafka.schema_registry import SchemaRegistryClient
+from confluent_kafka.schema_registry.avro import AvroDeserializer
+from confluent_kafka.schema_registry.json_schema import JSONDeserializer
+from confluent_kafka.serialization import MessageField, SerializationContext
 from kafka_broker import KafkaBroker, kafka_broker
 from runs import operation, write_lines
 from schema_registry import RegistryStub, schema_registry
@@ -22,6 +26,7 @@ __all__ = ["kafka_broker"]
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 AVRO = "io.confluent.connect.avro.AvroConverter"
+SCHEMA = "io.confluent.connect.json.JsonSchemaConverter"
 
 
 @pytest.fixture
@@ -78,6 +83,36 @@ def test_avro_has_the_ids_of_the_registry(kafka_broker: KafkaBroker, registry: R
             read.append(fastavro.schemaless_reader(io.BytesIO(data[5:]), registry.schemas[number], None))
         assert read[0] == f"{place}"
         assert read[1]["NAME"] == f"name {place}"
+
+
+@pytest.mark.parametrize("strategy", ["Topic", "Record", "TopicRecord"])
+@pytest.mark.parametrize(("converter", "made_by"), [(AVRO, AvroDeserializer), (SCHEMA, JSONDeserializer)])
+def test_a_topic_is_read_back_by_ggfmt_and_by_confluent(
+    converter: str, made_by: Any, strategy: str, kafka_broker: KafkaBroker, registry: RegistryStub, tmp_path: Path
+) -> None:
+    class_name = f"io.confluent.kafka.serializers.subject.{strategy}NameStrategy"
+    producer = {
+        "key.converter": converter,
+        "value.converter": converter,
+        "schema.registry.url": registry.url,
+        "value.converter.value.subject.name.strategy": class_name,
+    }
+    topic, _ = send(kafka_broker, tmp_path, producer, formatting="row")
+    subject = {"Topic": f"{topic}-value", "Record": "S.T", "TopicRecord": f"{topic}-S.T"}[strategy]
+    assert set(registry.subjects) == {f"{topic}-key", subject}
+    client = SchemaRegistryClient({"url": registry.url})
+    if converter == AVRO:
+        deserializer: Any = made_by(client)
+    else:
+        deserializer = made_by(None, schema_registry_client=client, json_decode=json.loads)
+    for place, message in enumerate(kafka_broker.messages(topic)[0]):
+        for field, data in zip((MessageField.KEY, MessageField.VALUE), message, strict=True):
+            read = deserializer(data, SerializationContext(topic, field))
+            assert read == f"{place}" if field == MessageField.KEY else read["NAME"] == f"name {place}"
+    given: Any = {"input_format": "kafkaconnect_avro", "schemaRegistry": registry.url}
+    table = ggfmt.scan(f"{kafka_broker.address}/{topic}", "S.T", **given).read_all()
+    rows: list[Any] = table.column("after").to_pylist()
+    assert [row["NAME"] for row in rows] == [f"name {place}" for place in range(5)]
 
 
 def test_a_schema_that_the_registry_refuses_sends_nothing(

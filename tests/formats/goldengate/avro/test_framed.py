@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from base64 import b64encode
 from dataclasses import replace
@@ -10,15 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dialects import ALL_SHOWN, EVERYTHING, read, told, written
+from dialects import ALL_SHOWN, read, read_anywhere, told, written
 from oracle import PlainColumn, PlainOperation, PlainTable
-from strategies import Changes, plain_operations, table_def
+from strategies import Changes, table_def
 
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.reading import Reject
 from ggfmt.formats.avro import containers
-from ggfmt.model.change import ChangeBatch
-from ggfmt.model.table import Catalog
 
 ORDERS = PlainTable("S.ORDERS", (PlainColumn("ID", "string", 1), PlainColumn("N", "string")))
 WIDER = replace(ORDERS, columns=(*ORDERS.columns, PlainColumn("D", "double")))
@@ -73,9 +69,9 @@ def test_values_of_dumps_are_messages_of_their_own(name: str, tmp_path: Path) ->
     found = read_anywhere(name, data, told(name, schemaRegistry=str(tmp_path), **options))
     shown = [item.pos for _, item in found[0]]
     assert sorted(shown) == ["1", "2", "4", "5"]
-    assert [code for code, _ in found[1]] == ["GG319", "GG319", "GG319", "GG318"]
+    assert [found.code for found in found[1]] == ["GG319", "GG319", "GG319", "GG318"]
     starts = [sum(len(line) + 1 for line in lines[:place]) for place in range(len(lines))]
-    assert [place for _, place in found[1]] == [starts[place] for place in (3, 4, 5, 6)]
+    assert [found.span.offset for found in found[1]] == [starts[place] for place in (3, 4, 5, 6)]
     assert found[2] == {"tombstone": 1}
 
 
@@ -85,26 +81,6 @@ def record_of(container: bytes) -> bytes:
     ((_, _, _, block),) = containers.split_blocks(container, header, 1 << 20)
     assert isinstance(block, bytes)
     return block
-
-
-def read_anywhere(name: str, data: bytes, source: Any) -> tuple[list[Any], list[Any], dict[str, int]]:
-    """The operations, and the codes and places of rejects, of a file whose records are at other places than read."""
-    support = FORMATS[name].read_support.by(source)
-    layout = support.reader.layout(data, True, source)
-    assert support.discovery is not None
-    discovery = support.discovery(Catalog(), False, source)
-    for chunk in support.reader.chunks(io.BytesIO(data), "f", 0, None, layout):
-        discovery.read(chunk)
-    catalog = Catalog().with_tables(support.discovery.settle([discovery.findings()], Catalog(), False).tables)
-    reader = support.reader(catalog, EVERYTHING, source)
-    events = [
-        event for chunk in support.reader.chunks(io.BytesIO(data), "f", 0, None, layout) for event in reader.read(chunk)
-    ]
-    events += reader.flush()
-    batches = [event for event in events if isinstance(event, ChangeBatch)]
-    assert all("the rest of the file" not in str(event) for event in events)
-    rejects = [(event.diagnostic.code, event.diagnostic.span.offset) for event in events if isinstance(event, Reject)]
-    return [(batch.table, item) for batch in batches for item in plain_operations(batch)], rejects, dict(reader.others)
 
 
 @pytest.mark.parametrize("name", ["avro_row", "avro_op"])
