@@ -109,7 +109,7 @@ class SchemaRegistry:
                 version = self._client.get_version(subject, reference.version, deleted=True)
             if version is None:
                 raise UnresolvedReferenceError(
-                    f"refers to version {reference.version} of `{subject}`, which is not there"
+                    f"refers to version {reference.version} of `{subject}`, which is missing"
                 )
             self._follow(version.schema, found, (*within, name))
             found[name] = str(version.schema.schema_str)

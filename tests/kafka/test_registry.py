@@ -122,7 +122,7 @@ def test_references_are_followed_once_each(stub: RegistryStub) -> None:
     [
         ({"a": ["a"]}, 1, "in a circle"),
         ({"a": ["b"], "b": ["c"], "c": ["a"]}, 1, "in a circle"),
-        ({"a": ["nothing"]}, 1, "version 1 of `nothing`, which is not there"),
+        ({"a": ["nothing"]}, 1, "version 1 of `nothing`, which is missing"),
         ({"b": [], "a": ["b"]}, 2, "version 2 of `b`"),
         ({f"s{place}": [f"s{place + 1}"] for place in range(MAX_DEPTH + 2)}, 1, "too many"),
         (

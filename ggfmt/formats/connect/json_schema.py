@@ -102,10 +102,10 @@ def _read(schema: Schema, root: Schema, documents: Mapping[str, Schema], left: I
 
 def _referred(reference: Any, root: Schema, documents: Mapping[str, Schema]) -> tuple[Schema, Schema]:
     """Return what a reference refers to, and the document that has it."""
-    name, _, pointer = str(reference).partition("#")
+    name, _, pointer = reference.partition("#") if isinstance(reference, str) else ("?", "", "")
     found = document = documents.get(name) if name else root
     for part in pointer.split("/")[1:]:
         found = found.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(found, dict) else None
     if found is None or (pointer and not pointer.startswith("/")):
-        raise ValueError("a reference to a type that is not there")
+        raise ValueError("a reference to a missing type")
     return found, document

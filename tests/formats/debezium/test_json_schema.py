@@ -274,9 +274,9 @@ def many(count: int) -> Any:
     ("schema", "said"),
     [
         (5, "not an object"),
-        ({"$ref": "#/nothing"}, "is not there"),
-        ({"$ref": "else.json"}, "is not there"),
-        ({"$ref": "#name"}, "is not there"),
+        ({"$ref": "#/nothing"}, "missing type"),
+        ({"$ref": "else.json"}, "missing type"),
+        ({"$ref": "#name"}, "missing type"),
         ({"$ref": "#"}, "recursion"),
         ({"type": "object", "properties": {"a": {"$ref": "#"}}}, "recursion"),
         (many(60), f"more than {MAX_TYPES:,}"),

@@ -2,8 +2,9 @@
 
 * A handler of `type=kafkaconnect` has no formatter, and writes these messages without a `format`. The properties
   belong to the handler: `gg.handler.<name>.messageFormatting` and so on.
-* The converter makes the bytes: Kafka's JSON converter, or Confluent's Avro converter with a schema registry. A run
-  writes JSON, unless the handler has `format=kafkaconnect_avro`, which GoldenGate ignores.
+* The converter makes the bytes: Kafka's JSON converter, or Confluent's converters for Avro and JSON Schema with a
+  schema registry. A run to files writes JSON, unless the handler has `format=kafkaconnect_avro`, which GoldenGate
+  ignores.
 * In GoldenGate, the properties of the Kafka producer set whether the converter writes schemas. ggfmt has the property
   `schemasEnable` instead.
 * A message is a Connect struct with all of its fields. An insert has a null `before`, a delete a null `after`. A
