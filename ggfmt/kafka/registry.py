@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ggfmt.dataclasses import dataclass, field
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, Span, UsageError, without_credentials
+from ggfmt.java.text import visible
 from ggfmt.kafka.client import SECONDS, library
 from ggfmt.lazy import lazy_regex
 
@@ -105,12 +106,11 @@ class SchemaRegistry:
             if name in found:
                 continue
             version: Any = None
-            with self._errors_stop(f"the subject `{subject}`"):
+            with self._errors_stop(f"the subject `{visible(subject)}`"):
                 version = self._client.get_version(subject, reference.version, deleted=True)
             if version is None:
-                raise UnresolvedReferenceError(
-                    f"refers to version {reference.version} of `{subject}`, which is missing"
-                )
+                what = f"version {reference.version} of `{visible(subject)}`"
+                raise UnresolvedReferenceError(f"refers to {what}, which is missing")
             self._follow(version.schema, found, (*within, name))
             found[name] = str(version.schema.schema_str)
 

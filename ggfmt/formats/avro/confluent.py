@@ -126,7 +126,7 @@ class Registry:
         found = self.known(number)
         if isinstance(found, Diagnostic):
             return found
-        return found.schema if found.kind == AVRO else _kind_error(number, found.kind, "Avro")
+        return found.schema if found.documents is None else _kind_error(number, JSON, "Avro")
 
     def known(self, number: int) -> KnownSchema | Diagnostic:
         """Return a schema in Avro or JSON Schema."""
@@ -142,9 +142,10 @@ class Registry:
         schema = known.schema
         if not isinstance(schema, dict):
             return ()
-        if known.kind == JSON:
+        if known.documents is not None:
             return tuple(name for name, _ in properties_of(schema))
-        return tuple(field["name"] for field in schema.get("fields", ()))
+        fields = schema.get("fields")
+        return tuple(field["name"] for field in fields) if isinstance(fields, list) else ()
 
     def number_of(self, schema: Schema, subject: str) -> int | Diagnostic:
         """Return the lowest id of an equal schema in a directory, or the id that a registry has for the subject."""
@@ -176,13 +177,13 @@ class Registry:
         try:
             found = self._stored(number)
             if found is not None and found.kind not in (AVRO, JSON):
-                return _kind_error(number, found.kind, "Avro and JSON Schema")
+                return _kind_error(number, found.kind, "Avro or JSON Schema")
             if found is not None:
                 schema = json.loads(found.text)
                 others = {name: json.loads(text) for name, text in found.references.items()}
-                if found.kind == AVRO:
-                    schema, others = with_definitions(schema, others.values()), {}
-                return KnownSchema(found.kind, schema, others)
+                if found.kind == JSON:
+                    return KnownSchema(schema, others)
+                return KnownSchema(with_definitions(schema, others.values()))
         except UnresolvedReferenceError as error:
             return Diagnostic("GG318", f"schema {number} {error}", help=f"register the schemas again; {_HELP}")
         except (OSError, ValueError, RecursionError):
@@ -200,11 +201,10 @@ class Registry:
 
 @dataclass(frozen=True)
 class KnownSchema:
-    """A parsed schema, and for JSON Schema the documents that it refers to by name."""
+    """A parsed schema, and for JSON Schema the documents that it refers to by name; None for Avro."""
 
-    kind: str
     schema: Schema
-    documents: dict[str, Schema]
+    documents: dict[str, Schema] | None = None
 
 
 def properties_of(schema: Schema) -> list[tuple[str, Schema]]:

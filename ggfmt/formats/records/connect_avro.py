@@ -35,7 +35,6 @@ from ggfmt.formats.records.dialect import Dialect, classify_records
 from ggfmt.formats.records.framed_dumps import framed_chunks
 from ggfmt.formats.records.reader import DialectReader
 from ggfmt.java.numbers import NOT_FINITE_TEXTS, float_text
-from ggfmt.kafka.registry import AVRO
 from ggfmt.kernels import kernel
 
 ToJson = Callable[[Any], Any]
@@ -193,7 +192,10 @@ class ConnectAvro(Dialect):
             yield from self._messages(chunk.data, cast("list[tuple[int, int]]", chunk.spans))
 
     def records(self, run: _Run) -> Iterator[Any]:
-        return (self.record_of(run.plan.schema, payload) for payload in run.payloads())
+        if run.plan.decode is not None:
+            return (self.record_of(run.plan.schema, payload) for payload in run.payloads())
+        documents = Chunk("", 0, run.text, _ALONE, last=False)
+        return (self.record_at(documents, start, end) for start, end in run.spans())
 
     def _block(self, data: bytes, limit: int) -> Iterator[_Run | Diagnostic]:
         try:
@@ -269,7 +271,9 @@ class ConnectAvro(Dialect):
             return number
         if number not in self._numbered:
             known = self._registry.known(number)
-            self._numbered[number] = known if isinstance(known, Diagnostic) else self._plan_of(known)
+            self._numbered[number] = (
+                known if isinstance(known, Diagnostic) else self._plan(known.schema, known.documents)
+            )
         plan = self._numbered[number]
         if isinstance(plan, Diagnostic):
             return plan
@@ -292,32 +296,34 @@ class ConnectAvro(Dialect):
             place = data.find(confluent.MARK, body) if end is None else end
             place = len(data) if place < 0 else place
             document = data[body:place]
-            found = self.record_at(Chunk("", 0, document, _ALONE, last=False), 0, len(document))
-            if isinstance(found, Diagnostic):
-                return _Run(plan, borders, bytes(text)) if borders else found
+            try:
+                _decode(document)
+                str(document, "utf-8")
+            except (ValueError, RecursionError):
+                found = self.record_at(Chunk("", 0, document, _ALONE, last=False), 0, len(document))
+                if borders:
+                    break
+                return (
+                    found if isinstance(found, Diagnostic) else confluent.datum_error(int.from_bytes(mark[1:], "big"))
+                )
             text += plan.head + document + _TAIL
             borders.extend((place, len(text)))
             if end is not None:
                 break
         return _Run(plan, borders, bytes(text))
 
-    def _plan_of(self, known: confluent.KnownSchema) -> _Plan | Diagnostic:
-        if known.kind == AVRO:
-            return self._plan(known.schema)
-        try:
-            words = Raw(msgspec.json.encode(json_schema.connect_schema(known.schema, known.documents)))
-        except (ValueError, RecursionError) as error:
-            return _schema_error(f"the schema is not a Kafka Connect schema: {str(error)[:80]}")
-        return _Plan(None, words, None, None, self._head(words))
-
     def _head(self, words: Raw) -> bytes:
         """Return the text before the JSON of data with a schema, which gets a number."""
         self._numbered_here.append(words)
         return b'{"schema":%d,"payload":' % (len(self._numbered_here) - 1)
 
-    def _plan(self, schema: Any) -> _Plan | Diagnostic:
-        reason = containers.unsafe_reason(schema)
+    def _plan(self, schema: Any, documents: dict[str, Any] | None = None) -> _Plan | Diagnostic:
+        """Return the plan of a schema in Avro, or with `documents` in JSON Schema, which refers to them."""
+        reason = containers.unsafe_reason(schema) if documents is None else None
         try:
+            if documents is not None:
+                words = Raw(msgspec.json.encode(json_schema.connect_schema(schema, documents)))
+                return _Plan(None, words, None, None, self._head(words))
             if reason is None:
                 words = Raw(msgspec.json.encode(connect_schema(schema)))
                 decode = fastavro.parse_schema(without_logical_types(schema))
@@ -327,15 +333,12 @@ class ConnectAvro(Dialect):
             raise
         except Exception as error:  # a schema can be wrong in more ways than its parser declares
             reason = f"the schema is not a Kafka Connect schema: {str(error)[:80] or type(error).__name__}"
-        return _schema_error(reason)
-
-
-def _schema_error(reason: str) -> Diagnostic:
-    return Diagnostic("GG313", reason, help="use the schema that the messages were written with")
+        return Diagnostic("GG313", reason, help="use the schema that the messages were written with")
 
 
 _RUN = BATCH_ROWS  # maximum number of records that are JSON at a time
 _TAIL = b"}"
+_decode = msgspec.json.Decoder(Raw).decode
 _ALONE = Layout(splittable=False)
 _NO_VALUE = b'{"schema":null,"payload":'
 _TOMBSTONE = _Run(_Plan({}, Raw(b"null"), None, None, _NO_VALUE), array("q", [0, 30]), _NO_VALUE + b"null}")

@@ -65,7 +65,7 @@ class FramedReader(AvroReader):
                 self._next(start, end)
                 continue
             stream.seek(start)
-            message = self._message(stream, chunk.data)
+            message = self._message(stream, chunk.data, end)
             if not isinstance(message, Diagnostic) and stream.tell() != end:
                 message = confluent.datum_error(int.from_bytes(chunk.data[start + 1 : start + 5], "big"))
             yield from self._take(
@@ -88,9 +88,11 @@ class FramedReader(AvroReader):
                 yield reading.SchemaChange.met(plan.table, chunk, start)
         yield from self._hold(plan, decoded, start, end)
 
-    def _message(self, stream: io.BytesIO, data: bytes) -> tuple[AvroPlan, dict[str, Any]] | Diagnostic:
+    def _message(
+        self, stream: io.BytesIO, data: bytes, end: int | None = None
+    ) -> tuple[AvroPlan, dict[str, Any]] | Diagnostic:
         place = stream.tell()
-        number = confluent.number_at(data, place)
+        number = confluent.number_at(data, place, end)
         if isinstance(number, Diagnostic):
             return number
         body = place + confluent.HEAD_BYTES
