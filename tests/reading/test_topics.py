@@ -544,10 +544,13 @@ def test_a_message_of_another_schema_takes_nothing_from_the_next(kafka_broker: K
     good, deleted, cut = in_wire_format(1), b"\0\0\0\0\x08" + in_wire_format(5)[5:], in_wire_format(2)[:-1]
     values = [good, deleted, good, None, cut, b"\0\0", b"\0\0\0\0\x09" + document, b"\0\0\0\0\x09{", good, b"\0"]
     kafka_broker.send(topic, [(None, each) for each in values])
-    result = ggfmt.convert(
-        address_of(kafka_broker, topic), to="json", output=tmp_path / "out", master="none[1]", on_reject="quarantine",
-        input_format="debezium_avro", schema_registry=tmp_path,
-    )  # fmt: skip
+    given: Any = {"input_format": "debezium_avro", "schema_registry": tmp_path, "on_reject": "quarantine"}
+    output = tmp_path / "out"
+    result = ggfmt.convert(address_of(kafka_broker, topic), to="json", output=output, master="none[1]", **given)
+    asked: list[str | Path] = ["--to", "json", "--input-format", "debezium_avro", "--schema-registry", tmp_path]
+    shown = call("preview", address_of(kafka_broker, topic), *asked).output
+    assert "Message 4: insert" in shown
+    assert "offset 5: error[GG302]" in shown
     rejects = [(reject.offset, reject.code, reject.record) for reject in result.rejects]
     codes = {1: "GG318", 4: "GG319", 5: "GG302", 7: "GG301", 9: "GG302"}
     assert rejects == [(place, code, values[place]) for place, code in codes.items()]

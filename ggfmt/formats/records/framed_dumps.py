@@ -35,7 +35,7 @@ def framed_chunks(stream: BinaryIO, file: str, layout: Layout, head: bytes = b""
     the spans of its index, so that a bad message takes nothing from the next one."""
     data = head + stream.read()
     index = TopicIndex.of(layout.messages)
-    if index is not None:
+    if index is not None and not index.has_keys:
         rows = index.between(0, len(data))
         spans = list(zip(non_null_values(rows["start"]), non_null_values(rows["end"]), strict=True))
         yield Chunk(file, 0, data, layout, spans)

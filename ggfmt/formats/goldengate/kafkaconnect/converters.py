@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 import pyarrow as pa
 
@@ -13,7 +14,6 @@ from ggfmt.columnar.json_text import quote_json
 from ggfmt.columnar.pieces import Encoding, join, join_binary
 from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError
-from ggfmt.formats.api.writing import Formatter
 from ggfmt.formats.avro.confluent import CONTAINER
 from ggfmt.formats.connect.json_schema import json_schema
 from ggfmt.formats.goldengate.kafkaconnect import (
@@ -93,7 +93,7 @@ class Converter:
             setting = name.removeprefix(_REGISTRY)
             if setting in SETTINGS:
                 settings[setting] = value
-            elif name not in {_URL, *_WITHOUT_EFFECT} and _known(name, value) is None:
+            elif value.strip() and name not in {_URL, *_WITHOUT_EFFECT} and _known(name, value) is None:
                 help = "it can change the bytes of messages or the subjects of schemas: let GoldenGate send these"
                 raise _error(f"`{key}.{name}` has no support, or not with this value", file, help)
         url = (named | own).get(_URL, "").strip()
@@ -114,12 +114,11 @@ class Converter:
         """The schema of keys in a registry; empty if there is no registry."""
         return _KEY_SCHEMAS.get(self.makes, "")
 
-    def schema_of(self, formatter: Formatter) -> str:
+    def schema_of(self, formatter: Any) -> str:
         """Return the schema of the values of a formatter in a registry; empty if there is no registry."""
         if self.makes == JSON_SCHEMA:
-            schema = getattr(formatter, "connect_schema")  # noqa: B009
-            return compact_json(json_schema(schema, self.decimal_format == NUMERIC))
-        return compact_json(getattr(formatter, "schema")) if self.makes == AVRO else ""  # noqa: B009
+            return compact_json(json_schema(formatter.connect_schema, self.decimal_format == NUMERIC))
+        return compact_json(formatter.schema) if self.makes == AVRO else ""
 
     def schema_id(self, topic: str, schema: str, dry: bool = False) -> int | None:
         """Return the id of a schema for messages of a topic. The registry gets the schema, unless it has it, or
@@ -132,7 +131,10 @@ class Converter:
         number = self.registry.find(subject, schema, kind)
         if number is None and not self.registers:
             message = f"the subject `{subject}` does not have the schema, and `auto.register.schemas` is `false`"
-            raise Abend("GG578", message, self.registry.place, "register the output of `ggfmt schema --kind avro`")
+            help = "register the output of `ggfmt schema --kind avro`"
+            if kind == registry.JSON:
+                help = "let Confluent's converter register the schema first"
+            raise Abend("GG578", message, self.registry.place, help)
         if number is None:
             self.registry.check(subject, schema, kind)
         return number

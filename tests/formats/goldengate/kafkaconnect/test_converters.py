@@ -208,9 +208,12 @@ def test_ids_are_those_of_the_registry() -> None:
     assert made().value.schema_id("t", TEXT_SCHEMA) is None
     number = converters.key.schema_id("t", TEXT_SCHEMA)
     assert number == converters.key.schema_id("t", TEXT_SCHEMA) == converters.key.schema_id("t", TEXT_SCHEMA, dry=True)
-    fixed = made(key=AVRO, **{"key.converter.auto.register.schemas": "false"})
-    with pytest.raises(Abend, match=r"GG578.*`t-key`.*auto\.register\.schemas"):
-        fixed.key.schema_id("t", TEXT_SCHEMA)
+    for kind, help in ((AVRO, "ggfmt schema --kind avro"), (SCHEMA, "Confluent's converter")):
+        fixed = made(
+            key=kind, **{"key.converter.auto.register.schemas": "false", "schema.registry.url": "mock://fixed"}
+        )
+        with pytest.raises(Abend, match=rf"GG578.*`t-key`.*auto\.register\.schemas.*{help}"):
+            fixed.key.schema_id("t", fixed.key.key_schema)
 
 
 @pytest.mark.process
@@ -238,7 +241,13 @@ def test_a_dry_run_asks_the_registry_and_registers_nothing() -> None:
         ({"value.converter.decimal.format": "TEXT"}, "`value.converter.decimal.format`"),
         ({"value.converter": SCHEMA, "value.converter.object.additional.properties": "false"}, "additional"),
         ({"value.converter": SCHEMA, "value.converter.use.latest.version": "true"}, "latest"),
-        ({"value.converter": AVRO, "value.converter.value.subject.name.strategy": f"{SUBJECTS}Associated"}, "strategy"),
+        (
+            {
+                "value.converter": AVRO,
+                "value.converter.value.subject.name.strategy": f"{SUBJECTS}AssociatedNameStrategy",
+            },
+            "strategy",
+        ),
         ({"value.converter": AVRO, "value.converter.enhanced.avro.schema.support": "true"}, "enhanced"),
         ({"key.converter": AVRO, "key.converter.key.subject.name.strategy": "com.example.S"}, "strategy"),
     ],
