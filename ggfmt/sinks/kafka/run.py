@@ -602,7 +602,8 @@ def topic_output(
     assert config.kafka is not None
     if config.kafka.schema_topic_name and FORMATS[own.format].schema_kind == "json":
         message = f"whether GoldenGate sends the schemas of `{own.format}` to a topic is not known"
-        help = f"take it away, for example by `--set gg.handler.{config.name}.schemaTopicName=`"
+        unset = f"--set gg.handler.{config.name}.schemaTopicName="
+        help = f"let GoldenGate send these; if no consumer reads schemas, `{unset}` sends the messages alone"
         raise ConfigurationError("GG577", message, config.place("schemaTopicName"), help)
     return TopicOutput(
         own,
