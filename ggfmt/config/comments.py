@@ -221,7 +221,7 @@ def _misread(entry: Entry, message: str, text: str) -> Diagnostic:
 def check_quotes(entry: Entry) -> Iterator[Diagnostic]:
     """Yield GG142 for a value in quotes, which a properties file does not need."""
     text = trim(entry.value)
-    if len(text) > 1 and text[0] in "\"'" and text[-1] == text[0]:
+    if len(text) > 1 and text[0] in "\"'" and text[-1] == text[0] and text.count(text[0]) == 2:
         message = f"the quotes are a part of the value of `{entry.key}`"
         yield Diagnostic("GG142", message, entry.value_span, "remove them, unless they are meant")
 

@@ -333,8 +333,6 @@ def _texts(values: list[_Value], escapes: bool) -> Iterator[Diagnostic]:
         if misread is not None:
             yield misread
             continue
-        if type(kind) in (value_types.Text, value_types.MemberName, value_types.OpKey):
-            yield from check_quotes(item.entry)
         yield from check_marks(item.entry, kind)
         odd = odd_delimiter(item.entry, kind, item.value, escapes)
         for problem in (lost_blanks(item.entry, kind, item.spec.default), odd):

@@ -25,7 +25,7 @@ from ggfmt.options.templates import (
     meant_keyword,
     parse_pieces,
 )
-from ggfmt.options.value_types import Path, ValueType, unwrap_cdata
+from ggfmt.options.value_types import MemberName, OpKey, Path, Text, ValueType, unwrap_cdata
 
 # Placeholders of a manual or a template that are still in the file.
 LEFT_IN = lazy_regex(r"<[a-z][\w .-]*>|(?<![a-z0-9])your[-_ ][\w-]+", re.IGNORECASE)
@@ -48,13 +48,17 @@ _VARIABLE = lazy_regex(r"\A~(?=/|\Z)|\$[A-Z][A-Z_]+\b|%[A-Z][A-Z_]+%")
 
 
 def check_marks(entry: Entry, kind: ValueType[Any]) -> Iterator[Diagnostic]:
-    """Yield GG142 for a template in quotes, keywords in other marks than `${}`, and blanks at the end of a name."""
-    if entry.secret or not isinstance(kind, (MessageTemplate, Path, PathTemplate)):
-        return
-    yield from _trailing_blanks(entry)
-    if isinstance(kind, Path):
+    """Yield GG142 for a value in quotes, keywords in other marks than `${}`, and blanks at the end of a name."""
+    is_name = isinstance(kind, (MessageTemplate, Path, PathTemplate))
+    of_text = type(kind) in (Text, MemberName, OpKey) and not entry.secret
+    if not (is_name or of_text):
         return
     yield from check_quotes(entry)
+    if not is_name:
+        return
+    yield from _trailing_blanks(entry)
+    if isinstance(kind, Path) or entry.secret:
+        return
     for bare in _BARE.finditer(entry.value):
         right = bare[1] or f"${{{meant_keyword(bare[0], KEYWORDS, {})}}}"
         message = f"`{bare[0]}` is a text in `{entry.key}`" + ("" if bare[1] else ", not a keyword")
@@ -83,7 +87,7 @@ def _trailing_blanks(entry: Entry) -> Iterator[Diagnostic]:
         return
     message = f"`{entry.key}` ends with a blank, which some releases of GoldenGate keep in the name"
     span, fix = entry.value_span, None
-    if not entry.continued and not entry.raw.rstrip(" \t\f").endswith("\\"):
+    if not (entry.secret or entry.continued or entry.raw.rstrip(" \t\f").endswith("\\")):
         text = entry.source[entry.value_column - 1 :]
         span, fix = replace(span, length=len(text)), text.rstrip(" \t\f")
     yield Diagnostic("GG142", message, span, "remove it", fix)

@@ -27,7 +27,7 @@ from ggfmt.config.property_table import (
     Target,
 )
 from ggfmt.diagnostics.codes import Severity
-from ggfmt.diagnostics.diagnostic import Diagnostic, did_you_mean, list_names
+from ggfmt.diagnostics.diagnostic import Diagnostic, did_you_mean, list_names, listing
 from ggfmt.java.text import trim, visible
 from ggfmt.lazy import lazy_regex
 from ggfmt.options.spec import Need
@@ -74,11 +74,15 @@ class TargetHandlers:
         if target is None:
             help = suggest_name(text, TARGETS)
             yield Diagnostic("GG123", f"`{text}` is not a target that ggfmt knows", self.entry.value_span, help)
-        if self.stage is not None and trim(self.stage.value).lower() not in (stages := PROCESS.words(_STAGE)):
+        stage = trim(self.stage.value).lower() if self.stage is not None else ""
+        if self.stage is not None and stage not in (stages := PROCESS.words(_STAGE)):
             text_of_stage = visible(trim(self.stage.value))
             message = f"`{text_of_stage}` is not a staging area that ggfmt knows"
             help = suggest_name(text_of_stage, stages) or f"staging areas are {list_names(stages)}"
             yield Diagnostic("GG123", message, self.stage.value_span, help)
+        elif self.stage is not None and target is not None and target.stages and stage not in ("", *target.stages):
+            message, help = f"no source says that `{text}` loads from `{stage}`", f"known is {listing(target.stages)}"
+            yield Diagnostic("GG123", message, self.stage.value_span, help, level=Severity.NOTE)
         chosen = before_comment(self.chosen) if self.chosen is not None else ""
         formats = {*_CONVERTED, *FORMAT_OWNERS}
         if (
