@@ -9,6 +9,7 @@ from pathlib import Path
 from typer.testing import CliRunner, Result
 
 from ggfmt.cli import app
+from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import GgfmtError
 
 JSON = ("--set", "gg.handler.j.format=json")
@@ -18,9 +19,9 @@ def call(*arguments: str | Path) -> Result:
     return CliRunner().invoke(app, list(map(str, arguments)))
 
 
-def codes(ended: Result) -> list[str]:
+def codes(ended: Result, severity: Severity | None = None) -> list[str]:
     assert isinstance(ended.exception, GgfmtError), ended.output
-    return [diagnostic.code for diagnostic in ended.exception.diagnostics]
+    return [item.code for item in ended.exception.diagnostics if severity in (None, item.severity)]
 
 
 def piped(data: bytes, *arguments: str | Path) -> Result:
