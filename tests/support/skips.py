@@ -18,7 +18,7 @@ ALLOWED = {
     r"no MariaDB that can be started|a database is missing": "Debian's `mariadb-server`, if `.ci/run` may install it",
     r"there is no wal2json": "Debian's `postgresql-15-wal2json`, if `.ci/run` may install it",
     r"Debezium is not installed": "a run of hours, with an environment of its own",
-    r"no `tmux`|no `patch`|no less|no bash": "programs of an interactive system",
+    r"no `tmux`|no `patch`|no less|no bash|no Neovim": "programs of an interactive system",
     r"noida-db, the broker": "no wheel for some platforms",
     r"needs root and setpriv|may mount a directory|can be mounted here": "rights of the user",
     r"cannot exchange names": "file systems",
