@@ -69,6 +69,9 @@ def validate_config(
     pass_over: Annotated[
         bool, Option(panel="Checks", help="Pass over files that have no properties of GoldenGate, even named ones.")
     ] = False,
+    force_exclude: Annotated[
+        bool, Option(panel="Checks", help="Skip files that the setting `exclude` fits, even named ones.")
+    ] = False,
     baseline: Annotated[
         str | None, Option(metavar="FILE", panel="Known findings", help="Do not report the findings in this file.")
     ] = None,
@@ -155,7 +158,7 @@ def validate_config(
     check = cache.check if cache is not None else check_file
     for source in sources.found:
         try:
-            if source.name not in files and chosen.is_excluded(source.name):
+            if (force_exclude or source.name not in files) and chosen.is_excluded(source.name):
                 excluded += 1
                 continue
             rules = replace(chosen.rules(source.name), for_run=request.for_run)

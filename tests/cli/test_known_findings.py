@@ -175,6 +175,8 @@ def test_excluded_files_are_not_checked_unless_they_are_named(here: Path) -> Non
     assert err.startswith("1 file: ")
     assert checked("old/*.properties")[0] == 0
     assert checked("old/b.properties")[0] == 1
+    assert checked("old/b.properties", "--force-exclude")[::2] == (0, "0 files: no findings\n")
+    assert checked("old/b.properties", "new/a.properties", "--force-exclude")[0] == 1
     assert checked(".", "--isolated", "--output-format", "concise")[1].count(b"\n") == 4
 
 

@@ -1,4 +1,4 @@
-"""The settings of the page for Neovim, as they stand, in a Neovim without a screen."""
+"""The settings of the page for Neovim, unchanged, in a Neovim without a screen."""
 
 from __future__ import annotations
 
