@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, TextIO, get_args
 
 import typer
@@ -86,6 +87,9 @@ def validate_config(
         bool,
         Option("--no-cache", panel="Checks", help="Check files again that a check of many files has found unchanged."),
     ] = False,
+    watch: Annotated[
+        bool, Option(panel="Display", help="Check again after each change of a file or of settings, until Ctrl-C.")
+    ] = False,
     stdin_filename: Annotated[
         str | None, Option(metavar="FILE", panel="Display", help="The name of standard input in findings.")
     ] = None,
@@ -120,6 +124,11 @@ def validate_config(
     Ends with 1 if there are errors, or warnings and `--strict`; with 2 if it cannot check a file. With `--fix`, only
     the findings that are left count.
     """
+    if watch:
+        check_again = partial(validate_config, **{**locals(), "watch": False})
+        if fix or add_ignore or write_baseline is not None:
+            raise typer.BadParameter("give it without options that write to files", param_hint="--watch")
+        raise typer.Exit(_watch(check_again, arguments.texts(request.files), isolated))
     from ggfmt.config.lint import settings as of_linter
     from ggfmt.config.lint.files import NAME_OF_STANDARD_INPUT, STANDARD_INPUT, find_sources
     from ggfmt.config.lint.reading import check_file, lint
@@ -239,6 +248,41 @@ def lsp() -> None:
     if messages.problem:
         emit("error", f"{messages.problem}; start `ggfmt lsp` from an editor")
         raise typer.Exit(USAGE)
+
+
+def _watch(check_again: Callable[[], None], files: Sequence[str], isolated: bool) -> int:
+    """Check now and after each change of the files or their settings. Return the code of the last check at Ctrl-C."""
+    import time
+
+    from ggfmt.config.lint.files import STANDARD_INPUT, find_sources
+    from ggfmt.config.lint.settings import ReportedFindings, Settings
+    from ggfmt.render.terminal import is_interactive
+
+    if STANDARD_INPUT in files or not is_interactive(sys.stdout):
+        raise typer.BadParameter("it needs files, and a terminal for standard output", param_hint="--watch")
+    os.environ["GGFMT_PAGER"] = ""
+    code, checked = 0, None
+    try:
+        while True:
+            started = time.perf_counter()
+            sources, chosen = find_sources(files, sys.stdin.buffer), Settings(ReportedFindings(), isolated)
+            try:
+                rules = [(chosen.rules(source.name), chosen.is_excluded(source.name)) for source in sources.found]
+                state: object = (sources, rules)
+            except UsageError as error:
+                state = (sources, error.diagnostics)
+            if state != checked:
+                checked = state
+                sys.stdout.write("\x1b[H\x1b[2J")
+                code = 0
+                try:
+                    check_again()
+                except typer.Exit as end:
+                    code = end.exit_code
+                emit("info", f"{time.strftime('%H:%M:%S')}: waiting for changes; Ctrl-C ends")
+            time.sleep(max(0.5, 10 * (time.perf_counter() - started)))  # many files take a tenth of a processor
+    except KeyboardInterrupt:
+        return code
 
 
 def _add(found: dict[str, Sequence[Diagnostic]], findings: Iterable[Diagnostic]) -> None:
