@@ -6,13 +6,14 @@ import json
 import platform
 import sys
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Literal
 
 import typer
 
 from ggfmt.cli.output import emit
 from ggfmt.commands.declaration import Argument, Option
-from ggfmt.diagnostics.diagnostic import Abend, UsageError, did_you_mean, list_names, suggestion
+from ggfmt.diagnostics.diagnostic import Abend, UsageError, did_you_mean, list_names, listing, suggestion
 from ggfmt.options.spec import argument_error
 from ggfmt.version import VERSION
 
@@ -110,14 +111,20 @@ def explain(
 
     `ggfmt explain GETTRUNCATES`
     """
-    from ggfmt.config.symbols import find_symbol, nearest
+    from ggfmt import docs
+    from ggfmt.config.symbols import find_symbol, names_with, nearest
     from ggfmt.render.pager import paged
     from ggfmt.render.reference import explain, explanation_json, explanation_markdown, print_explanation
 
     symbol = find_symbol(word)
     if symbol is None:
-        near = nearest(word)
-        help = f"did you mean `{near}`?" if near else "give a code such as `GG103`, a property or a format"
+        help = "give a code such as `GG103`, a property or a format"
+        if mentions := names_with(word):
+            help = f"see {listing(mentions)}"
+        elif near := nearest(word):
+            help = f"did you mean `{near}`?"
+        elif docs.search(word):
+            help = f"`ggfmt docs --search {quote(word)}` finds pages"
         raise typer.BadParameter(f"`{word}` is not a code, a property or a format; {help}", param_hint="WORD")
     explanation = explain(symbol, word)
     with paged():

@@ -281,7 +281,6 @@ NAME_KEYWORDS = PropertySet(_listed("keywords of names"))
 METADATA_KEYWORDS = PropertySet(_listed("keywords of metadata"))
 
 
-_LACKING = "A format of GoldenGate that ggfmt does not have."
 _OF_FORMATS: dict[str, list[str]] = {}  # the sections with properties that ggfmt lacks
 for _head in _SECTIONS:
     for _name in _head.split()[1:] if _head.startswith("format ") else ():
@@ -291,13 +290,16 @@ for _head in _SECTIONS:
 def _format_owner(name: str) -> Owner:
     """Return the owner of the properties of a format, with those that ggfmt lacks."""
     lacking: list[OptionSpec] = []
-    since = FIRST_RELEASE
+    since, doc = FIRST_RELEASE, ""
     for head in _OF_FORMATS.get(name, ()):
+        doc = _SECTIONS[head][0][1]
         since = _facts(_SECTIONS[head][0][0]).get("since", FIRST_RELEASE)
         lacking += (replace(spec, changes=True) for spec in _listed(head, since=since))
     format = FORMATS.get(name)
     if format is None:
-        return Owner(OwnerKind.FORMAT, name, PropertySet(lacking), doc=_LACKING, since=since)
+        return Owner(
+            OwnerKind.FORMAT, name, PropertySet(lacking), doc=f"{doc} ggfmt does not have the format.", since=since
+        )
     kind = OwnerKind.HANDLER if format.handler_type else OwnerKind.FORMAT
     own = format.options.specs()
     if format.writes is None and lacking:  # in a handler file, the name is that of another format

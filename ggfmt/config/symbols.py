@@ -31,7 +31,7 @@ from ggfmt.config.property_table import (
 from ggfmt.config.replacements import is_replacement
 from ggfmt.dataclasses import dataclass, replace
 from ggfmt.diagnostics.codes import CODES, Code
-from ggfmt.diagnostics.diagnostic import did_you_mean
+from ggfmt.diagnostics.diagnostic import did_you_mean, listing
 from ggfmt.formats import FORMATS
 from ggfmt.formats.goldengate import metacolumns
 from ggfmt.lazy import lazy_regex
@@ -128,6 +128,7 @@ class ValueSymbol:
 Symbol = Code | PropertySymbol | KeywordSymbol | ReplicatWord | Release | ValueSymbol | tuple[Owner, ...]
 _RELEASE = lazy_regex(r"[0-9]+(?:\.[0-9]+)*(?:c|ai)?", re.IGNORECASE)
 _WRAPPER, _OF_WRAPPER = "CDATA", "GG114"
+_MENTIONS = 5
 
 
 def find_symbol(word: str) -> Symbol | None:
@@ -145,6 +146,7 @@ def find_symbol(word: str) -> Symbol | None:
 
 def _find_value(word: str) -> ValueSymbol | None:
     found: dict[str, str] = {}
+    types: dict[str, list[str]] = {}
     names: list[str] = []
     for owner in OWNERS:
         for spec in owner.own:
@@ -153,9 +155,12 @@ def _find_value(word: str) -> ValueSymbol | None:
             if own is not None:
                 key = f"{owner.kind.value}{spec.name}"
                 found[key] = found.get(key) or words[own]
+                types.setdefault(key, []).append(owner.name)
                 names.append(own)
     docs = {f"{owner.kind.value}{spec.name}": spec.doc for owner in reversed(OWNERS) for spec in owner.own}
-    return ValueSymbol(names[0], tuple((key, doc or docs[key]) for key, doc in found.items())) if names else None
+    of_types = {key: f" Of {listing(own)}." if {*own} < {*HANDLER_TYPES} else "" for key, own in types.items()}
+    meanings = tuple((key, (doc or docs[key]) + of_types[key]) for key, doc in found.items())
+    return ValueSymbol(names[0], meanings) if names else None
 
 
 def find_replicat_word(word: str) -> ReplicatWord | None:
@@ -219,6 +224,13 @@ def titles() -> Iterator[tuple[str, str]]:
     known = {name.lower() for name in found}
     keywords = {**templates.MEANINGS, **_METACOLUMNS}
     return iter((found | {name: doc for name, doc in keywords.items() if name.lower() not in known}).items())
+
+
+def names_with(word: str) -> list[str]:
+    """Return the first of the words that can be explained and have a word in their names or titles."""
+    form = re.compile(rf"(?<![a-z]){re.escape(word)}s?(?![a-z])", re.IGNORECASE)
+    names = titles() if word.isidentifier() else ()
+    return [name for name, title in names if form.search(f"{name} {title}")][:_MENTIONS]
 
 
 _METACOLUMNS = {keyword.name: keyword.doc for keyword in metacolumns.KEYWORDS.values()}

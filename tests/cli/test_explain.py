@@ -172,7 +172,7 @@ def test_a_format_is_found_in_any_case() -> None:
     ("word", "texts"),
     [
         ("metacols", ["formats       csv, fixed", "from Java adapter", "in ggfmt      refused, because it changes"]),
-        ("sequencefile", ["A format of GoldenGate that ggfmt does not have."]),
+        ("sequencefile", ["which the HDFS handler writes. ggfmt does not have the format."]),
         ("fixed", ["a format", "from Java adapter"]),
         (
             "gg.handler.k.blockingSend",

@@ -267,6 +267,53 @@ QUESTIONS = [
         "type=elasticsearch clientSettingsFile=",
     ),
     ("How do I begin with a Replicat?", "init replicat", "REPLICAT MAP"),
+    ("Which regions may Kinesis have?", "explain gg.handler.x.region", "eu-central-1 kinesis"),
+    ("Which stream does an operation go to?", "explain streamMappingTemplate", "kinesis required"),
+    ("How is the shard chosen in Kinesis?", "explain partitionMappingTemplate", "partition kinesis"),
+    ("Is the JMS destination a queue or a topic?", "explain queueOrTopic", "queue topic default"),
+    ("How long do JMS messages live?", "explain timeToLive", "milliseconds jms"),
+    ("Do JMS messages survive a crash of the broker?", "explain persistent", "disk"),
+    ("How do I set the priority of JMS messages?", "explain priority", "jms"),
+    ("JMS without JNDI?", "explain useJndi", "naming"),
+    ("Which properties has Redis?", "options redis", "hostPortList integrationType"),
+    ("Which properties has NoSQL?", "options nosql", "nosqlStore nosqlURL"),
+    ("What does the Flume handler need?", "options flume", "rpcClientPropertiesFile"),
+    ("In which releases is there Flume?", "explain flume", "12.3.2.1"),
+    ("Which properties has the event handler onelake?", "options onelake", "workspace lakehouse"),
+    ("How do I stage Snowflake in GCS?", "explain gg.stage", "gcs snowflake"),
+    ("What does the target synapse write?", "explain synapse", "Parquet abs"),
+    ("What does the target redshift need?", "options redshift", "connectionURL"),
+    ("How do I load to Iceberg?", "explain iceberg", "23.7"),
+    ("What is gg.format?", "explain gg.format", "parquet gg.target"),
+    ("The compartment of OCI?", "explain compartmentID", "compartment oci"),
+    ("The account of Azure?", "explain accountName", "abs account"),
+    ("Is a `.tmp` suffix kept in the store?", "explain gg.eventhandler.s3.fileNameMappingTemplate", "keep"),
+    ("May I delete local files after upload?", "explain gg.eventhandler.s3.finalizeAction", "none delete"),
+    ("Kerberos for HDFS?", "explain kerberosPrincipal", "Kerberos"),
+    ("What is the default of authType?", "explain authType", "none kerberos"),
+    ("Order of event handlers?", "explain gg.eventhandler.x.eventHandler", "next"),
+    ("How do I wait for acks?", "docs --search acks", "kafka"),
+    ("How do I keep order in Kafka?", "docs --search order", "kafka"),
+    ("Where is the schema registry?", "docs --search registry", "registry"),
+    ("Which page is about Kerberos?", "docs --search kerberos", "kerberos"),
+    ("How do I log in to Kafka?", "docs --search sasl", "kafka"),
+    ("What are exit codes?", "docs --search 'exit code'", "exit"),
+    ("A pre-commit hook?", "docs --search pre-commit", "check-in-ci"),
+    ("Can it check while I edit?", "docs --search watch", "checking"),
+    ("Some files should not be checked.", "docs --search exclude", "checking"),
+    ("Old findings should not fail the build.", "docs --search baseline", "checking"),
+    ("VS Code: which page is it?", "docs --search 'vs code'", "use-in-an-editor"),
+    ("What is `gg.handlerlist`?", "explain gg.handlerlist", "Name the handlers"),
+    ("Which batch size has BigQuery?", "explain batchSize", "bigquery batches"),
+    ("Which handlers write in bulk?", "explain BulkWrite", "mongodb elasticsearch"),
+    ("Which codecs and strategies has ORC?", "options orc", "encodingStrategy ZLIB"),
+    ("Can ggfmt write sequence files?", "explain sequencefile", "HDFS"),
+    ("Can ggfmt write length-delimited values?", "explain binary", "length"),
+    ("Which handler has the format `avro`?", "explain avro", "kafkarestproxy"),
+    ("What does the event handler for Parquet read?", "explain parquet", "avro_row_ocf"),
+    ("Which directory of the bucket do files get?", "explain gg.eventhandler.s3.pathMappingTemplate", "directory"),
+    ("Do blanks at the end of a value matter?", "docs --search 'trailing blanks'", "GG"),
+    ("May a value be in quotes?", "docs --search quotes", "GG142"),
     ("Which systems can be read?", "formats", "debezium_json maxwell_json canal_json"),
 ]
 
@@ -283,4 +330,20 @@ def test_a_question_is_answered(question: str, command: str, words: str) -> None
 
 
 def test_there_are_as_many_questions_as_promised() -> None:
-    assert len({question for question, _, _ in QUESTIONS}) >= 120
+    assert len({question for question, _, _ in QUESTIONS}) >= 160
+
+
+@pytest.mark.parametrize(
+    ("word", "help"),
+    [
+        ("heap", "see `jvm.bootoptions` and"),
+        ("jar", "see `gg.classpath` and"),
+        ("ocf", "see `avro_row_ocf`, `avro_op_ocf`,"),
+        ("bootstrap.servers", "`ggfmt docs --search bootstrap.servers` finds pages"),
+        ("hdfs2", "did you mean `hdfs`?"),
+    ],
+)
+def test_a_word_that_is_no_name_leads_on(word: str, help: str) -> None:
+    result = CliRunner().invoke(app, ["explain", word], env={"COLUMNS": "200"})
+    assert result.exit_code == 2
+    assert help in result.output
