@@ -167,7 +167,7 @@ def validate_config(
     check = cache.check if cache is not None else check_file
     for source in sources.found:
         try:
-            if (force_exclude or source.name not in files) and chosen.is_excluded(source.name):
+            if (force_exclude or source.name not in (*files, stdin_filename)) and chosen.is_excluded(source.name):
                 excluded += 1
                 continue
             rules = replace(chosen.rules(source.name), for_run=request.for_run)

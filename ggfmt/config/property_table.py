@@ -34,6 +34,7 @@ from ggfmt.options.value_types import (
     Text,
     TimesOfDay,
     Unknown,
+    Uri,
     ValueType,
 )
 
@@ -222,6 +223,8 @@ def _since(known: OptionSpec, owner: str, source: str) -> str:
 
 
 def _kind(values: str) -> ValueType[Any]:
+    if values.startswith("Uri "):
+        return Uri(tuple(values.split()[1:]))
     return _VALUES.get(values) or Choice(dict.fromkeys(values.split(", "), ""))
 
 

@@ -336,6 +336,17 @@ class JavaClass(ValueType[str]):
         return value
 
 
+@dataclass(frozen=True)
+class Uri(Text):
+    """A URI of a library that knows only some schemes; any text is accepted, as for a region."""
+
+    starts: tuple[str, ...] = ()
+
+    @property
+    def legal(self) -> str:  # type: ignore[override]
+        return f"a text that starts with {' or '.join(f'`{start}`' for start in self.starts)}"
+
+
 class AwsRegion(ValueType[str]):
     """The name of a region of AWS; a store that is like S3 may have names of its own, so that any text is accepted."""
 

@@ -210,7 +210,6 @@ _ARITHMETIC: dict[str, tuple[Any, Any]] = {
     "-": (pc.subtract, _EXACT.subtract),
     "*": (pc.multiply, _EXACT.multiply),
 }
-ARITHMETIC = frozenset((*_ARITHMETIC, "/", "\\"))
 
 
 def calculate(symbol: str, left: Array, right: Array) -> tuple[Array, pa.BooleanArray | None]:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from command_line import piped
 from lint_command import RELEASES, here, write
 from typer.testing import CliRunner
 
@@ -177,6 +178,8 @@ def test_excluded_files_are_not_checked_unless_they_are_named(here: Path) -> Non
     assert checked("old/b.properties")[0] == 1
     assert checked("old/b.properties", "--force-exclude")[::2] == (0, "0 files: no findings\n")
     assert checked("old/b.properties", "new/a.properties", "--force-exclude")[0] == 1
+    named = ("validate-config", "-", "--stdin-filename", "old/b.properties")
+    assert [piped(WRONG.encode(), *named, *option).exit_code for option in ([], ["--force-exclude"])] == [1, 0]
     assert checked(".", "--isolated", "--output-format", "concise")[1].count(b"\n") == 4
 
 

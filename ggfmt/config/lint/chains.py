@@ -19,7 +19,7 @@ from ggfmt.java.text import InvalidValueError, UnsupportedValueError, is_java_cl
 from ggfmt.lazy import lazy_regex
 from ggfmt.options.spec import Need, OptionSpec
 from ggfmt.options.templates import NameTemplate
-from ggfmt.options.value_types import AwsRegion, Duration, ValueType
+from ggfmt.options.value_types import AwsRegion, Duration, Uri, ValueType
 
 EVENT_HANDLER_KEY = lazy_regex(r"(?-i:gg)\.eventhandler\.([^.]+)\.(.+)", re.IGNORECASE | re.DOTALL)
 UNSUPPORTED = "GG149"  # the code of a value that GoldenGate accepts and ggfmt cannot apply
@@ -41,7 +41,10 @@ def check_value(entry: Entry, kind: ValueType[Any]) -> Iterator[Diagnostic]:
         yield illegal_value(entry, error)
         return
     yield from check_marks(entry, kind)
-    if isinstance(kind, Duration) and text.isdigit() and 0 < value < _MILLISECONDS:
+    if isinstance(kind, Uri) and not text.strip("\"'").lower().startswith(kind.starts) and not LEFT_IN.match(text):
+        message = f"`{entry.key}` does not start with {' or '.join(f'`{start}`' for start in kind.starts)}"
+        yield Diagnostic("GG142", message, entry.value_span, f"give {kind.legal}")
+    if isinstance(kind, Duration) and text.replace(".", "", 1).isdigit() and 0 < value < _MILLISECONDS:
         message = f"`{entry.key}` is {text} milliseconds, because it has no unit"
         yield Diagnostic("GG142", message, entry.value_span, f"write `{text}s` for seconds, or `{text}m` for minutes")
 
@@ -303,6 +306,8 @@ class EventHandlers:
             return
         message = f"`{entry.key}` names `{visible(name)}`, but no property is `gg.eventhandler.{visible(name)}`"
         help = f"did you mean `{near}`?" if near else f"add `gg.eventhandler.{visible(name)}.type` and its properties"
+        if "," in name:
+            help = "name one event handler here, and the next one in its own `eventHandler`"
         self._report("GG104", message, entry.value_span, help)
 
     def _report_no_container(

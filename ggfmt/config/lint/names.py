@@ -25,7 +25,7 @@ from ggfmt.options.templates import (
     meant_keyword,
     parse_pieces,
 )
-from ggfmt.options.value_types import MemberName, OpKey, Path, Text, ValueType, unwrap_cdata
+from ggfmt.options.value_types import MemberName, OpKey, Path, Text, Uri, ValueType, unwrap_cdata
 
 # Placeholders of a manual or a template that are still in the file.
 LEFT_IN = lazy_regex(r"<[a-z][\w .-]*>|(?<![a-z0-9])your[-_ ][\w-]+", re.IGNORECASE)
@@ -50,7 +50,7 @@ _VARIABLE = lazy_regex(r"\A~(?=/|\Z)|\$[A-Z][A-Z_]+\b|%[A-Z][A-Z_]+%")
 def check_marks(entry: Entry, kind: ValueType[Any]) -> Iterator[Diagnostic]:
     """Yield GG142 for a value in quotes, keywords in other marks than `${}`, and blanks at the end of a name."""
     is_name = isinstance(kind, (MessageTemplate, Path, PathTemplate))
-    of_text = type(kind) in (Text, MemberName, OpKey) and not entry.secret
+    of_text = type(kind) in (Text, MemberName, OpKey, Uri) and not entry.secret
     if not (is_name or of_text):
         return
     yield from check_quotes(entry)

@@ -633,6 +633,7 @@ def of_type(type: str, *lines: str, format: str = "json") -> str:
 
 
 NEEDED = {
+    "connectionURL": "jdbc:x",
     "pathMappingTemplate": "dirout/${tableName}",
     "fileNameMappingTemplate": "${tableName}_${currentTimestamp}.txt",
 }
