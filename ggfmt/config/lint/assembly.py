@@ -297,6 +297,8 @@ class HandlerBuilder:
         known = (*HandlerOptions.specs().names, *(own for type in types for own in type.properties.names))
         format = _properties(self.format) if self.format else NO_PROPERTIES
         near = property_names.nearest_handler_property(name, known, format)
+        meant = self.type.find(near) if self.type is not None and near else None
+        near = meant.replaced_by or near if meant is not None else near
         others = types_having(name)
         if others and not (near or "").startswith("format."):
             help = f"{listing(others)} {'has' if len(others) == 1 else 'have'} it"
@@ -309,9 +311,13 @@ class HandlerBuilder:
             return
         if self.type_text and not (self.type and self.type.complete):
             given = [key.rest for key in self.keys]
-            meant = property_names.meant_property(name, known, given) if self.type is not None else None
-            code, near = ("GG101", meant) if meant is not None else ("GG125", near)
+            certain = property_names.meant_property(name, known, given) if self.type is not None else None
+            code, near = ("GG101", certain) if certain is not None else ("GG125", near)
             self._report_unknown(code, f"`{entry.key}` is {self._not_of_type()}", entry, near)
+        elif near is None and "." in name and self.type is not None and self.type.name in KAFKA_TYPES:
+            message = f"`{entry.key}` is not a property of a handler"
+            help = f"a property `{visible(name)}` of Kafka's producer belongs into the `kafkaProducerConfigFile`"
+            self._report("GG101", message, entry.key_span, help)
         else:
             self._report_unknown("GG101", f"`{entry.key}` is not a property of a handler", entry, near)
         if near == "format" and "format" not in self.given and not self.is_left_out:

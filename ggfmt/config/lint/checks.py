@@ -233,6 +233,7 @@ _CLASS_PATH = (
     (lazy_regex(r",(?=[./~\w])"), "divides no paths", "write `:`, or `;` in Windows"),
 )
 _SMALL_HEAP = lazy_regex(r"-X(?:mx|ms|mn|ss)([0-9]{1,6})(?=\s|$)")
+_HEAP = lazy_regex(r"(?<!\S)(-?)X(m[sx])([0-9]{1,12})([kKmMgGtT]?)(?=\s|$)")
 
 
 def check_process(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
@@ -243,6 +244,8 @@ def check_process(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
         if heap is not None:
             message = f"`{heap[0]}` is {int(heap[1])} bytes, with which Java does not start"
             yield Diagnostic("GG142", message, part_span(entry, heap[0]), f"write `{heap[0]}m` for megabytes")
+        elif entry.key.lower().endswith(".bootoptions"):
+            yield from _heap(entry)
         if entry.key.lower() != "gg.classpath":
             continue
         yield from check_quotes(entry)
@@ -253,6 +256,19 @@ def check_process(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
             message = f"`{entry.key}` has {shown}, which {why}"
             level = Severity.NOTE if match[0] == "," else None  # public files have it
             yield Diagnostic("GG142", message, part_span(entry, match[0]), help, level=level)
+
+
+def _heap(entry: Entry) -> Iterator[Diagnostic]:
+    sizes: dict[str, tuple[int, str]] = {}
+    for match in _HEAP.finditer(entry.value):
+        dash, name, digits, unit = match.groups()
+        sizes[name] = int(digits) << 10 * " kmgt".index(unit.lower() or " "), match[0]
+        if not dash:
+            yield Diagnostic("GG142", f"`{match[0]}` lacks its `-`", part_span(entry, match[0]), f"write `-{match[0]}`")
+    if len(sizes) == 2 and sizes["ms"] > sizes["mx"]:
+        text = sizes["ms"][1]
+        message = f"`{text}` is more than `{sizes['mx'][1]}`, and Java does not start"
+        yield Diagnostic("GG142", message, part_span(entry, text), "give `-Xms` at most the size of `-Xmx`")
 
 
 _MASK = lazy_regex(r"\$\{\s*currentTimestamp\s*\[([^]\[]*)\]", re.IGNORECASE)
