@@ -41,7 +41,7 @@ def check_value(entry: Entry, kind: ValueType[Any]) -> Iterator[Diagnostic]:
         yield illegal_value(entry, error)
         return
     yield from check_marks(entry, kind)
-    if isinstance(kind, Uri) and not text.strip("\"'").lower().startswith(kind.starts) and not LEFT_IN.match(text):
+    if isinstance(kind, Uri) and not value.strip("\"'").lower().startswith(kind.starts) and not LEFT_IN.match(text):
         message = f"`{entry.key}` does not start with {' or '.join(f'`{start}`' for start in kind.starts)}"
         yield Diagnostic("GG142", message, entry.value_span, f"give {kind.legal}")
     if isinstance(kind, Duration) and text.replace(".", "", 1).isdigit() and 0 < value < _MILLISECONDS:

@@ -154,6 +154,7 @@ def test_a_value_that_does_something_else_is_a_warning(line: str, marked: str) -
         "gg.handler.fw.maxFileSize=1.1g",
         "jvm.bootoptions=-Xmx536870912 -Xss512k",
         "jvm.bootoptions=-Xmx4G",
+        "jvm.bootoptions=-Xms1024m -Xmx512m -Xmx1G -Dx=Xmx5",
         "gg.format.timestamp=yyyy-MM-dd hh:mm:ss a",
         "gg.format.timestamp=yyyy-MM-dd HH:mm:ss.SSS",
         "gg.classpath=./dirprm:/opt/kafka/libs/*",
