@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from ggfmt.cli.output import interrupt_before_commit, progress_bar
+from ggfmt.cli.report_file import ReportFile, open_page
 from ggfmt.commands import declaration
 from ggfmt.commands.application import ApplyRequest, run_application
 from ggfmt.commands.arguments import Properties, pairs
@@ -19,10 +23,18 @@ from ggfmt.commands.consolidation import ConsolidateRequest, run_consolidation
 from ggfmt.commands.declaration import Argument, OldName, Option
 from ggfmt.diagnostics.diagnostic import UsageError
 
+if TYPE_CHECKING:
+    from ggfmt.render.report.page import Report
+
 OutputFormat = Literal["text", "json"]
 
 
-def consolidate(request: ConsolidateRequest, progress: Annotated[bool | None, declaration.PROGRESS] = None) -> None:
+def consolidate(
+    request: ConsolidateRequest,
+    report: Annotated[Path | None, declaration.REPORT] = None,
+    open_report: Annotated[bool, declaration.OPEN] = False,
+    progress: Annotated[bool | None, declaration.PROGRESS] = None,
+) -> None:
     """Write the rows of tables as they are after all changes.
 
     `ggfmt consolidate changes/ -o out`
@@ -37,13 +49,20 @@ def consolidate(request: ConsolidateRequest, progress: Annotated[bool | None, de
 
     there = detect_spark()
     shown = False if progress is None and there is not None and there.shows_progress else progress
-    with progress_bar(shown) as progress_callback, interrupt_before_commit():
+    to = ReportFile("consolidate", report, open_report, str(request.output))
+    with to.failures(), progress_bar(shown) as progress_callback, interrupt_before_commit():
         manifest = run_consolidation(replace(request, progress=progress_callback))
+    to.write(lambda: _page_of_rows("consolidate", manifest, manifest.directory), lambda: json.dumps(manifest, indent=2))
     if manifest.get("rejects") or manifest.get("set_aside"):
         raise typer.Exit(4)
 
 
-def apply(request: ApplyRequest, progress: Annotated[bool | None, declaration.PROGRESS] = None) -> None:
+def apply(
+    request: ApplyRequest,
+    report: Annotated[Path | None, declaration.REPORT] = None,
+    open_report: Annotated[bool, declaration.OPEN] = False,
+    progress: Annotated[bool | None, declaration.PROGRESS] = None,
+) -> None:
     """Apply change files to the tables of a PostgreSQL or MariaDB database.
 
     `ggfmt apply changes/ postgresql://USER@HOST/DATABASE`
@@ -56,12 +75,29 @@ def apply(request: ApplyRequest, progress: Annotated[bool | None, declaration.PR
     """
     from ggfmt.render.terminal import write_text
 
-    with progress_bar(progress) as progress_callback, interrupt_before_commit():
+    to = ReportFile("apply", report, open_report)
+    with to.failures(), progress_bar(progress) as progress_callback, interrupt_before_commit():
         statements = run_application(replace(request, progress=progress_callback))
+    ending = "Rolled back" if request.dry_run else "Committed" if request.print_sql is None else "Printed"
+    to.write(
+        lambda: _page_of_rows("apply", statements.manifest, statements.database, ending, statements),
+        lambda: json.dumps({"statements": statements, **statements.manifest}, indent=2),
+        commits=ending == "Committed",
+    )
     if request.dry_run or request.print_sql is not None:
         write_text("".join(f"{statement}\n" for statement in statements), sys.stdout)
     if statements.set_aside:
         raise typer.Exit(4)
+
+
+def _page_of_rows(
+    command: str, manifest: Mapping[str, Any], where: str, ending: str = "Committed", statements: Sequence[str] = ()
+) -> Report:
+    from ggfmt.render.report.manifests import run_report
+    from ggfmt.sinks.messages.run_history import run_of
+
+    none = {"consolidated": {"kind": "current", "to": ""}}  # nothing was read
+    return run_report(run_of(where, manifest or none), command, ending, statements)
 
 
 def compare(
@@ -69,6 +105,8 @@ def compare(
     output_format: Annotated[
         Literal["text", "json", "github"], Option(panel="Display", help="Format of the result.")
     ] = "text",
+    report: Annotated[Path | None, declaration.REPORT] = None,
+    open_report: Annotated[bool, declaration.OPEN] = False,
 ) -> None:
     """Compare two sets of rows, such as a consolidated result and a dump of the database.
 
@@ -82,15 +120,21 @@ def compare(
     nothing to compare. Exit code 3: a file cannot be read.
     """
     from ggfmt.render.comparison import comparison_github, comparison_json, print_comparison
+    from ggfmt.render.report.comparison import comparison_report
     from ggfmt.render.terminal import write_text
 
-    found = run_comparison(request)
+    to = ReportFile("compare", report, open_report)
+    begun = time.perf_counter()
+    with to.failures():
+        found = run_comparison(request)
+    seconds = time.perf_counter() - begun
     if output_format == "json":
         write_text(comparison_json(found), sys.stdout)
     elif output_format == "github":
         write_text(comparison_github(found), sys.stdout)
     else:
         print_comparison(found, sys.stdout)
+    to.write(lambda: comparison_report(found, seconds), lambda: comparison_json(found).rstrip(), commits=False)
     if not found.same:
         raise typer.Exit(1 if found.differing or found.equal else 2)
 
@@ -140,6 +184,7 @@ def report(
     run: Annotated[
         str | None, Option(metavar="RUN", help="The id of a run or its first characters. Default: the last run.")
     ] = None,
+    open_report: Annotated[bool, declaration.OPEN] = False,
 ) -> None:
     """Show what a run did, from its manifest.
 
@@ -152,19 +197,25 @@ def report(
     The page is one file that needs no network. Ends with 0, or with 2 if the directory is not an output of ggfmt.
     """
     from ggfmt.render.pager import paged
-    from ggfmt.render.report.page import page, write_page
+    from ggfmt.render.report.manifests import run_report
+    from ggfmt.render.report.page import check_place, page, write_report
     from ggfmt.render.runs import run_text
     from ggfmt.render.wrapping import write_lines
     from ggfmt.sinks.messages.run_history import read_run
 
+    if open_report and (html is None or str(html) == "-"):
+        raise UsageError("GG565", "`--open` needs a page", help="give `--html FILE`")
     found = read_run(output, run)
     if html is None:
         with paged():
             write_lines(run_text(found), sys.stdout)
     elif str(html) == "-":
-        sys.stdout.buffer.write(page(found).encode())
+        sys.stdout.buffer.write(page(run_report(found)).encode())
     else:
-        write_page(found, html)
+        check_place(html, output)
+        write_report(page(run_report(found)), html)
+        if open_report:
+            open_page(html)
 
 
 def doctor(

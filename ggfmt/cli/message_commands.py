@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ggfmt.cli.output import emit_warnings, interrupt_before_commit, progress_bar
+from ggfmt.cli.report_file import ReportFile
 from ggfmt.commands import declaration
-from ggfmt.commands.conversion import ConvertRequest, run_conversion
-from ggfmt.commands.declaration import After, Option
+from ggfmt.commands.conversion import ConvertRequest, Result, run_conversion
+from ggfmt.commands.declaration import After
+
+if TYPE_CHECKING:
+    from ggfmt.render.report.page import Report
 
 
 def run(
     request: ConvertRequest,
-    report: Annotated[
-        Path | None, Option(metavar="FILE", panel="Output", help="Write the totals as JSON."), After("max_record")
-    ] = None,
+    report: Annotated[Path | None, declaration.REPORT, After("max_record")] = None,
+    open_report: Annotated[bool, declaration.OPEN, After("report")] = False,
     progress: Annotated[bool | None, declaration.PROGRESS] = None,
 ) -> None:
     """Convert change files to the messages of the configured handlers.
@@ -37,9 +39,8 @@ def run(
     """
     from ggfmt.render.terminal import is_interactive
 
-    if report is not None:
-        _check_writable(report, "--report")
-    with interrupt_before_commit():
+    to = ReportFile("run", report, open_report, str(request.output or "-"))
+    with to.failures(), interrupt_before_commit():
         import ggfmt.config.handlers
         import ggfmt.sinks.messages.run  # noqa: F401 - both are much to load
     shown = False if request.dry_run else progress
@@ -49,6 +50,7 @@ def run(
         there = detect_spark()
         shown = False if there is not None and there.shows_progress else None
     with (
+        to.failures(),
         progress_bar(shown, request.output == "-" and sys.stdout.isatty()) as progress_callback,
         interrupt_before_commit(),
     ):
@@ -61,8 +63,7 @@ def run(
         text = topics_text(result.topics) if result.plan is None else dry_run_text(result.plan, whole)
         write_lines(text, sys.stdout)
         return
-    if report is not None:
-        _write_report(report, result.totals)
+    to.write(lambda: _page(result, request.output), lambda: json.dumps(result.totals, indent=2, ensure_ascii=False))
     if sys.stdout.isatty() and not request.checkpoint:
         from ggfmt.render.runs import first_message_text
         from ggfmt.render.terminal import write_text
@@ -72,17 +73,9 @@ def run(
         raise typer.Exit(4)
 
 
-def _write_report(file: Path, totals: object) -> None:
-    from ggfmt.diagnostics.diagnostic import CommittedWithErrors
+def _page(result: Result, output: object) -> Report:
+    from ggfmt.render.report.manifests import run_report
+    from ggfmt.sinks.messages.run_history import run_of
 
-    try:
-        file.write_text(json.dumps(totals, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    except OSError as error:
-        message = f"the run is committed, but its report cannot be written: {error.strerror}"
-        help = "do not run it again: the manifest in the output directory has the same totals"
-        raise CommittedWithErrors("GG506", message, str(file), help) from None
-
-
-def _check_writable(file: Path, option: str) -> None:
-    if file.is_dir() or not file.parent.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK):
-        raise typer.BadParameter(f"`{file}` cannot be written", param_hint=option)
+    where = next(iter(result.manifests), "standard output" if output == "-" else str(output or ""))
+    return run_report(run_of(where, result.manifest, result.totals), "run", "Committed" if result.manifests else "Done")

@@ -95,15 +95,20 @@ class ApplyRequest(declaration.RowArguments):
 
 
 class AppliedStatements(list[str]):
-    """The statements of a run. `set_aside`: the tables whose changes are left to the next run."""
+    """The statements of a run. `set_aside`: the tables whose changes are left to the next run; `manifest`: what
+    `ggfmt.consolidate` returns; `database`: its address without credentials."""
 
-    def __init__(self, statements: Iterable[str], set_aside: Iterable[str] = ()) -> None:
+    def __init__(
+        self, statements: Iterable[str], manifest: Mapping[str, Any] | None = None, database: str = ""
+    ) -> None:
+        from ggfmt.commit.records import SET_ASIDE_MEMBER
+
         super().__init__(statements)
-        self.set_aside = list(set_aside)
+        self.manifest, self.database = manifest or {}, database
+        self.set_aside = list(self.manifest.get(SET_ASIDE_MEMBER, ()))
 
 
 def run_application(request: ApplyRequest) -> AppliedStatements:
-    from ggfmt.commit.records import SET_ASIDE_MEMBER
     from ggfmt.location import is_database
     from ggfmt.rows.targets.database_state import CHECKPOINT, OUTPUT, ApplyOptions
     from ggfmt.rows.targets.mariadb_state import ApplyMariaDB, is_mariadb
@@ -135,7 +140,7 @@ def run_application(request: ApplyRequest) -> AppliedStatements:
                 places = {"output": scratch / OUTPUT, "checkpoint": scratch / CHECKPOINT}
                 consolidation = ConsolidateRequest(**{**given, **places, "inputs": inputs}, master="none")
                 manifest = run_consolidation(consolidation, database.target, database)
-            return AppliedStatements(database.statements, manifest.get(SET_ASIDE_MEMBER, {}))
+            return AppliedStatements(database.statements, manifest, database.shown)
         except GgfmtError as error:
             table = _refusing_table(error)
             if request.on_table_error == "stop" or table is None or table in refused:

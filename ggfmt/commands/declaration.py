@@ -301,6 +301,8 @@ OP_TS_COLUMN = Option(metavar="COLUMN", panel="Input", help="The column with the
 KEY_OF_INPUT = Option(
     "--key", metavar="KEY", multiple=False, panel="Input", help="`ID` for all tables, or `S.A=ID;S.B=ID,LINE`."
 )
+REPORT = Option(metavar="FILE", panel="Output", help="Write a report: a page if FILE ends in `.html`, else JSON.")
+OPEN = Option("--open", panel="Output", help="Open the page in the browser, if this is a terminal with a display.")
 PROGRESS = Option("--progress/--no-progress", panel="Logging", help="Show a progress bar. Default: only on a terminal.")
 
 

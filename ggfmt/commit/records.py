@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal, get_args
 import msgspec
 import pyarrow as pa
 from msgspec import Meta, Struct, field
+from msgspec.structs import replace
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import narrow, non_null_values
@@ -390,12 +391,13 @@ class Handler(Struct, frozen=True, rename="camel"):
 
 
 class OutputFile(Struct, frozen=True):
-    """A file of messages, of one `table` or of all (empty); or one of `rejects`."""
+    """A file of messages, of one `table` or of all (empty); one of `rows`, without a handler; or one of `rejects`."""
 
-    handler: str
     path: str
+    handler: str = ""
     table: str | None = None
     operations: Count = 0
+    rows: Count = 0
     rejects: Count | None = None
     bytes: Count = 0
     first_position: str | None = None
@@ -459,8 +461,34 @@ class Totals(Struct, frozen=True):
     warnings: list[str] = field(default_factory=list)
 
 
+class RecordedRows(Struct, frozen=True):
+    """The rows of a table. `operations` are of the last run that has read some; counts of columns are of values."""
+
+    operations: Operations = field(default_factory=dict)
+    key: list[str] = field(default_factory=list)
+    rows: int = 0
+    deleted: Count | None = None
+    unresolved: Count = 0
+    unset: dict[str, dict[str, Count]] = field(default_factory=dict)
+    unfit: dict[str, Count] = field(default_factory=dict)
+    contradictions: dict[str, Count] = field(default_factory=dict)
+
+
+class SetAsideTable(Struct, frozen=True):
+    reason: str
+    kept: Count
+
+
+class RowsQuery(Struct, frozen=True):
+    kind: str
+    to: str
+    as_of: str | None = None
+    since: str | None = None
+
+
 class Manifest(Struct, frozen=True):
-    """What a run read and wrote. `replaced` are handlers whose files later runs replaced."""
+    """What a run read and wrote. `replaced` are handlers whose files later runs replaced. `consolidated`: of a run that
+    wrote rows, which has `tables`, `set_aside` and `rejects` instead of handlers; `totals` are made of these."""
 
     ggfmt: str
     run: str
@@ -474,26 +502,31 @@ class Manifest(Struct, frozen=True):
     files: list[OutputFile] = field(default_factory=list)
     schemas: list[RecordedSchema] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
+    consolidated: RowsQuery | None = None
+    tables: dict[str, RecordedRows] = field(default_factory=dict)
+    set_aside: dict[str, SetAsideTable] = field(default_factory=dict)
+    rejects: dict[str, Count] = field(default_factory=dict)
 
 
-def manifest_of(record: RunRecord, store: Store) -> Manifest:
-    """Return the manifest of a record. Raises: UsageError GG560 if it is of rows; Abend GG561 if a later ggfmt
-    wrote it, and GG562 if it is none."""
-    place = Span(file=store.shown(record.place))
-    if CONSOLIDATION_MEMBER in record.document:
-        message = "the directory holds rows of `ggfmt consolidate`, which have no run report"
-        raise UsageError("GG560", message, place, "see the counts of all tables in its manifest")
-    later = later_layout(record.document)
+def manifest_of(document: Mapping[str, Any], place: Span) -> Manifest:
+    """Return a manifest. Raises: Abend GG561 if a later ggfmt wrote it, and GG562 if it is none."""
+    later = later_layout(document)
     if later is not None:
         raise Abend("GG561", later, place, NEWER_LAYOUT_HELP)
     try:
-        return msgspec.convert(record.document, Manifest)
+        if CONSOLIDATION_MEMBER not in document:
+            return msgspec.convert(document, Manifest)
+        found = msgspec.convert({**document, "totals": document}, Manifest)
+        operations = {name: table.operations for name, table in found.tables.items()}
+        read, size = sum(sum(kinds.values()) for kinds in operations.values()), sum(each.bytes for each in found.inputs)
+        totals = replace(found.totals, operations=operations, operations_read=read, input_bytes=size)
+        return replace(found, totals=totals)
     except msgspec.ValidationError as error:
         help = "restore the manifest from a copy, and check the files with `ggfmt verify`"
         raise Abend("GG562", f"the manifest is damaged: {error}", place, help) from None
 
 
-def later_layout(document: dict[str, Any]) -> str | None:
+def later_layout(document: Mapping[str, Any]) -> str | None:
     """Return a message if this ggfmt does not know the layout of a manifest; None if it does."""
     layout = document.get("layout", LAYOUT)
     if isinstance(layout, int) and layout <= LAYOUT:

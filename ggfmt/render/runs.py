@@ -197,7 +197,9 @@ def _lines(run: ReportData) -> Iterator[str]:
         yield f"  without a time: {counted(run.untimed, 'operation')}"
     if manifest.replaced:
         yield f"  files replaced by later runs: handler {', '.join(manifest.replaced)}"
-    yield from _first([f"{table.name}: {operations_of(table.operations)}" for table in run.tables], MAX_TABLES, "table")
+    rows = {name: f"; {counted(of.rows, 'row')}, {of.unresolved:,} unresolved" for name, of in manifest.tables.items()}
+    lines = [f"{each.name}: {operations_of(each.operations)}{rows.get(each.name, '')}" for each in run.tables]
+    yield from _first(lines, MAX_TABLES, "table")
     for name, handler in totals.handlers.items():
         settings = manifest.handlers.get(name)
         format = f" ({settings.format})" if settings is not None else ""

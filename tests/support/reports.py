@@ -13,6 +13,10 @@ from typing import Any
 
 from runs import JSON_LINES, PIPES, operation, run_ggfmt, write_lines
 
+from ggfmt.render.report.manifests import run_report
+from ggfmt.render.report.page import page
+from ggfmt.sinks.messages.run_history import read_run
+
 # A delimiter in a value, a character that the encoding lacks, schemas.
 LOSING = (*JSON_LINES[:2], *PIPES[:2], "gg.handler.d.format.encoding=US-ASCII")
 NAMES = (
@@ -79,6 +83,11 @@ def hostile_output(folder: Path) -> Path:
 
     changed(out, attack)
     return out
+
+
+def page_of(out: Path) -> str:
+    """The page of the latest run of an output."""
+    return page(run_report(read_run(str(out))))
 
 
 def changed(out: Path, change: Callable[[dict[str, Any]], None]) -> None:

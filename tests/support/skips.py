@@ -26,7 +26,7 @@ ALLOWED = {
     r"needs Python 3\.11": "older Pythons",
     r"this Java has no|only a full JDK 17": "the Java of the package index is a part of a JDK",
     r"a lakehouse has current rows": "a case that does not exist",
-    r"needs the extra `(docs|release)`|nbformat|nbclient": "extras of long tests of packages and pages",
+    r"needs the extra `(browser|docs|release)`|there is no Chromium|nbformat|nbclient": "extras of long tests",
     r"needs uv|there is no Python": "other Pythons",
     r"the page needs Spark": "another release of Spark",
 }

@@ -41,6 +41,7 @@ class ReportData:
         self.runs = run.runs
         self.manifest: Manifest = run.manifest
         self.totals = run.manifest.totals
+        self.query = run.manifest.consolidated  # None for messages
         handlers = self.totals.handlers
         self.rate = int(self.totals.operations_read / self.totals.seconds) if self.totals.seconds else 0  # by second
         by_time = self.totals.operations_by_time
@@ -48,11 +49,15 @@ class ReportData:
         self.untimed = 0 if by_time is None else sum(by_time.untimed.values())
         self.rejects = [
             Rejects(name, code, CODES[code].title if code in CODES else "", count)
-            for name, handler in handlers.items()
-            for code, count in sorted(handler.rejects.items(), key=lambda item: (-item[1], item[0]))
+            for name, of in [("", run.manifest.rejects), *((name, each.rejects) for name, each in handlers.items())]
+            for code, count in sorted(of.items(), key=lambda item: (-item[1], item[0]))
         ]
         losses = [(name, loss) for name, handler in handlers.items() for loss in handler.losses]
         self.losses: list[tuple[str, LossCount]] = sorted(losses, key=lambda item: -item[1].values)
+        tables = run.manifest.tables.values()
+        self.unresolved = sum(table.unresolved for table in tables)
+        self.contradictions = sum(sum(table.contradictions.values()) for table in tables)
+        self.unfit = sum(sum(table.unfit.values()) for table in tables)
         self.rejected = sum(found.count for found in self.rejects)
         self.values_lost = sum(loss.values for _, loss in losses)
         self.characters_lost = sum(handler.lost_characters for handler in handlers.values())
@@ -105,6 +110,14 @@ class ReportData:
             yield f"{counted(self.values_lost, 'value')} not shown as they are"
         if self.characters_lost:
             yield f"{counted(self.characters_lost, 'character')} became `?`"
+        if self.unresolved:
+            yield f"{self.unresolved:,} unresolved"
+        if self.manifest.set_aside:
+            yield f"{counted(len(self.manifest.set_aside), 'table')} set aside"
+        if self.contradictions:
+            yield f"{counted(self.contradictions, 'operation')} contradicted the row"
+        if self.unfit:
+            yield f"{counted(self.unfit, 'value')} did not fit the type"
 
 
 def time_text(text: str) -> str:

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 
+from ggfmt.diagnostics.codes import CODES
+from ggfmt.diagnostics.diagnostic import without_credentials
 from ggfmt.java.text import visible
 from ggfmt.render.report.facts import TYPES, in_order
+
+WORD = 16  # characters of code that stay on one line
+MAX_TEXT = 400  # characters of a reason
+LONG_ROWS = 500  # a browser lays out more only where they are seen, or once it is idle
+MAX_ROWS = 10_000  # of a table: a browser opens these at once, and the manifest has all
+_CODE = re.compile(r"\b(GG\d{3})\b")
 
 
 class Html(str):
@@ -14,6 +23,8 @@ class Html(str):
 
 
 Content = str | int | None  # None is nothing
+Row = Sequence[Content]
+Fact = tuple[str, Content]
 
 
 def text(value: str | int) -> Html:
@@ -39,15 +50,27 @@ def name(value: str) -> Html:
 
 
 def code(value: str) -> Html:
-    return element("code", name(value))
+    """Return a text as code; a code of ggfmt links to its meaning on the page."""
+    shown = _code(name(value), len(value))
+    return element("a", shown, href=f"#{value}") if value in CODES else shown
+
+
+def _code(shown: str, length: int) -> Html:
+    return element("code", shown, class_="word" if length <= WORD else None)
 
 
 def marked(value: str) -> Html:
-    """Return a text with what is between backticks as code."""
+    """Return a text with what is between backticks as code, and links from codes to their meanings."""
     parts = value.split("`")
     if len(parts) % 2 == 0:  # one has no end
-        return name(value)
-    return element("bdi", *(element("code", part) if place % 2 else part for place, part in enumerate(parts)))
+        parts = [value]
+    words = (part if place % 2 else _CODE.split(part) for place, part in enumerate(parts))
+    linked = (_code(each, len(each)) if isinstance(each, str) else _with_links(each) for each in words)
+    return element("bdi", *linked)
+
+
+def _with_links(words: Sequence[str]) -> Html:
+    return join(code(word) if word in CODES else word for word in words)
 
 
 def key(kind: str) -> Html:
@@ -71,3 +94,45 @@ def bar(counts: Mapping[str, float], most: float) -> Html:
 
 def _class(kind: str) -> str:
     return f"op-{TYPES.get(kind, 'other')}"
+
+
+def table(titles: Sequence[str], rows: Sequence[Row], caption: str) -> Html | None:
+    """Return a table in a box that scrolls; None without rows.
+
+    A `#` before a title is for numbers, which are right-aligned. A column without a title has bars.
+    """
+    if not rows:
+        return None
+    if len(rows) > MAX_ROWS:
+        caption += f" {len(rows) - MAX_ROWS:,} more rows are not on this page."
+    classes = [("n" if title[0] == "#" else None) if title else "b" for title in titles]
+
+    def line(tag: str, cells: Iterable[Content], scope: str | None = None) -> Html:
+        pairs = zip(cells, classes, strict=True)
+        return element("tr", *(element(tag, cell, scope=scope, class_=kind) for cell, kind in pairs))
+
+    head = element("thead", line("th", (title.removeprefix("#") for title in titles), "col"))
+    body = element("tbody", *(line("td", row) for row in rows[:MAX_ROWS]))
+    whole = element("table", element("caption", caption), head, body)
+    kind = "scroll long" if len(rows) > LONG_ROWS else "scroll"
+    return element("div", whole, class_=kind, tabindex="0", role="region", aria_label=caption)
+
+
+def facts(rows: Sequence[Fact]) -> Html:
+    return element("dl", *(element("div", element("dt", key), element("dd", value)) for key, value in rows))
+
+
+def section(title: str, *parts: Html | None) -> Html | None:
+    if not any(parts):
+        return None
+    id = title.lower().replace(" ", "-")
+    return element("section", element("h2", title, id=id), *parts, aria_labelledby=id)
+
+
+def path(given: str) -> Html:
+    return code(without_credentials(given))
+
+
+def cut(given: str) -> Html:
+    shown = without_credentials(given)
+    return marked(shown if len(shown) <= MAX_TEXT else f"{shown[:MAX_TEXT]}...")

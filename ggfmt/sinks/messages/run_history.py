@@ -6,15 +6,19 @@ It changes nothing and locks nothing. Apart from the manifest, it reads a bounde
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any
 
 import msgspec
 
 from ggfmt.commit import records
-from ggfmt.commit.store import Store
+from ggfmt.commit.store import FAILURES, Store
 from ggfmt.dataclasses import dataclass, replace
-from ggfmt.diagnostics.diagnostic import UsageError, list_names
+from ggfmt.diagnostics.diagnostic import Span, UsageError, list_names
+from ggfmt.location import Location
 from ggfmt.reading.rejects import REASONS, RejectedRecord
+from ggfmt.version import VERSION
 
 MAX_EXAMPLES = 3  # of each code that a handler set records aside for
 MAX_REASON_FILES = 16
@@ -45,8 +49,19 @@ def read_run(root: str, run: str | None = None) -> PastRun:
         runs = records.kept_runs(store)
         if run is not None and record.document.get("run") != run:
             record = _record_of(store, root, run, runs)
-        manifest = records.manifest_of(record, store)
+        manifest = records.manifest_of(record.document, Span(file=store.shown(record.place)))
         return PastRun(root, manifest, tuple(_rejects(store, record)), max(len(runs), 1))
+
+
+def run_of(root: str, document: Mapping[str, Any], totals: Mapping[str, Any] | None = None) -> PastRun:
+    """Return a run that has just ended, by its manifest; one of topics, or of no output, has its `totals` alone."""
+    known = {"ggfmt": VERSION, "run": "", **document, "totals": document.get("totals") if totals is None else totals}
+    manifest = records.manifest_of(known, Span(file=root))
+    rejects: list[RejectedRecord] = []
+    if any(file.rejects for file in manifest.files):
+        with suppress(*FAILURES):  # the run is committed all the same
+            rejects += _rejects(Store(Location.of(root)), records.RunRecord("", dict(known)))
+    return PastRun(root, manifest, tuple(rejects), 1)
 
 
 def _record_of(store: Store, root: str, run: str, runs: list[str]) -> records.RunRecord:

@@ -75,5 +75,8 @@ def test_every_time_unit_has_a_first_second() -> None:
 
 
 def test_what_is_between_backticks_is_code() -> None:
-    assert marked("give `a<b` or `c`") == "<bdi>give <code>a&lt;b</code> or <code>c</code></bdi>"
+    shown = '<bdi>give <code class="word">a&lt;b</code> or <code class="word">c</code></bdi>'
+    assert marked("give `a<b` or `c`") == shown
+    linked = '<a href="#GG301"><code class="word"><bdi>GG301</bdi></code></a>'
+    assert marked("`x` [GG301] GG3011") == f'<bdi><code class="word">x</code> [{linked}] GG3011</bdi>'
     assert marked("one ` has no end") == "<bdi>one ` has no end</bdi>"
