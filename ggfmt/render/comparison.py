@@ -183,26 +183,24 @@ def _respelled_lines(table: TableComparison) -> Iterator[str]:
 
 def _of_column(example: RowExample) -> str:
     (of_a,), (of_b,) = (row.values() for row in (example.a or {}, example.b or {}))
-    return "  ".join(
-        [*(pair_text(name, value) for name, value in example.key.items()), f"{_shown(of_a)} | {_shown(of_b)}"]
-    )
+    return "  ".join([*(pair(name, value) for name, value in example.key.items()), f"{_shown(of_a)} | {_shown(of_b)}"])
 
 
 def _line(example: RowExample) -> str:
-    parts = [_MARKS[example.kind], *(pair_text(name, value) for name, value in example.key.items())]
+    parts = [_MARKS[example.kind], *(pair(name, value) for name, value in example.key.items())]
     if example.a is not None and example.b is not None:
         parts += [
             f"{_name(name)}: {_shown(value)} | {_shown(example.b.get(name))}" for name, value in example.a.items()
         ]
     else:
         row = example.a if example.a is not None else example.b or {}
-        parts += [pair_text(name, value) for name, value in row.items() if name not in example.key]
+        parts += [pair(name, value) for name, value in row.items() if name not in example.key]
     if example.rows > 1:
         parts.append(f"({example.rows:,} such rows)")
     return "  ".join(parts)
 
 
-def pair_text(name: str, value: object) -> str:
+def pair(name: str, value: object) -> str:
     return f"{_name(name)}={_shown(value)}"
 
 

@@ -126,7 +126,7 @@ def test_statements_are_on_the_page_of_apply(source: Path) -> None:
 
 def test_a_page_is_opened_only_where_somebody_sees_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
-    monkeypatch.setattr(webbrowser, "open", lambda address: opened.insert(0, address) is None)
+    monkeypatch.setattr(webbrowser, "open", lambda address: opened.__iadd__([address]))
     monkeypatch.setenv("DISPLAY", ":0")
     open_page(tmp_path / "a b.html")  # standard output is not a terminal
     assert opened == []

@@ -8,7 +8,7 @@ from shlex import quote
 from ggfmt.commit.names import counted
 from ggfmt.comparison.comparison import Comparison
 from ggfmt.comparison.rows import RowExample
-from ggfmt.render.comparison import findings_of, pair_text
+from ggfmt.render.comparison import findings_of, pair
 from ggfmt.render.report.facts import seconds_text
 from ggfmt.render.report.markup import Fact, Html, Row, bar, code, name, path, section, table
 from ggfmt.render.report.page import Report, findings
@@ -28,10 +28,10 @@ def comparison_report(found: Comparison, seconds: float) -> Report:
     if different is not None:
         words = map(quote, ("ggfmt", "compare", found.a, found.b, "--table", different, "--examples", "100"))
         about.append(("Next", code(" ".join(words))))
-    cards = [_tables(found), findings("Findings", findings_of(found)), _columns(found), _examples(found)]
+    cards = [_tables(found), findings("Findings", findings_of(found)), _examples(found)]
     counts = [(kind.capitalize(), getattr(found, kind), "rows") for kind in _BARS.values()]
     time = ("Time", seconds_text(seconds), f"for {tables}")
-    return Report("compare", "", troubles, "the same", about, None, [*counts, time], cards)
+    return Report("compare", "", troubles, "the same", about, [*counts, time], cards)
 
 
 def _tables(found: Comparison) -> Html | None:
@@ -46,30 +46,18 @@ def _tables(found: Comparison) -> Html | None:
     return section("Tables", table(titles, rows, "Missing rows are only in A, extra rows only in B."))
 
 
-def _columns(found: Comparison) -> Html | None:
+def _examples(found: Comparison) -> Html | None:
     rows: list[Row] = []
     for each in found.tables:
-        for what, counts, of in (
-            ("different", each.by_column, each.column_examples),
-            ("equal, in two spellings", each.respelled, each.respelled_examples),
-        ):
-            rows += [
-                (name(each.table), name(column), what, count, *_cells(of[column])) for column, count in counts.items()
-            ]
-    titles = ("Table", "Column", "What", "#Values", "Key", "A", "B")
-    return section("Columns", table(titles, rows, "Each column with one of its rows."))
-
-
-def _examples(found: Comparison) -> Html | None:
-    rows: list[Row] = [
-        (name(each.table), example.kind, example.rows, *_cells(example))
-        for each in found.tables
-        for example in each.examples
-    ]
+        shown = [(example.kind, example.rows, example) for example in each.examples]
+        shown += [(f"different: {column}", n, each.column_examples[column]) for column, n in each.by_column.items()]
+        spelled = each.respelled_examples
+        shown += [(f"two spellings: {column}", n, spelled[column]) for column, n in each.respelled.items()]
+        rows += [(name(each.table), name(kind), count, *_cells(example)) for kind, count, example in shown]
     return section("Examples", table(("Table", "Kind", "#Rows", "Key", "A", "B"), rows, "The first rows of each kind."))
 
 
 def _cells(example: RowExample) -> Iterator[Html]:
     for row in (example.key, example.a, example.b):
-        pairs = (pair_text(*pair) for pair in (row or {}).items() if row is example.key or pair[0] not in example.key)
+        pairs = (pair(*item) for item in (row or {}).items() if row is example.key or item[0] not in example.key)
         yield name(", ".join(pairs))

@@ -56,8 +56,6 @@ class ReportData:
         self.losses: list[tuple[str, LossCount]] = sorted(losses, key=lambda item: -item[1].values)
         tables = run.manifest.tables.values()
         self.unresolved = sum(table.unresolved for table in tables)
-        self.contradictions = sum(sum(table.contradictions.values()) for table in tables)
-        self.unfit = sum(sum(table.unfit.values()) for table in tables)
         self.rejected = sum(found.count for found in self.rejects)
         self.values_lost = sum(loss.values for _, loss in losses)
         self.characters_lost = sum(handler.lost_characters for handler in handlers.values())
@@ -114,10 +112,12 @@ class ReportData:
             yield f"{self.unresolved:,} unresolved"
         if self.manifest.set_aside:
             yield f"{counted(len(self.manifest.set_aside), 'table')} set aside"
-        if self.contradictions:
-            yield f"{counted(self.contradictions, 'operation')} contradicted the row"
-        if self.unfit:
-            yield f"{counted(self.unfit, 'value')} did not fit the type"
+        for what in ("contradictions", "unfit"):
+            if count := sum(sum(getattr(table, what).values()) for table in self.manifest.tables.values()):
+                noun, verb = (
+                    ("value", "did not fit the type") if what == "unfit" else ("operation", "contradicted a row")
+                )
+                yield f"{counted(count, noun)} {verb}"
 
 
 def time_text(text: str) -> str:

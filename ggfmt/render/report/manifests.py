@@ -11,24 +11,9 @@ from ggfmt.doctor.finding import size_text
 from ggfmt.formats import FORMATS
 from ggfmt.location import strip_credentials
 from ggfmt.reading.progress import STEPS
+from ggfmt.render.report import markup as ui
 from ggfmt.render.report.facts import NOTHING_LOST, ReportData, kind_of, seconds_text
-from ggfmt.render.report.markup import (
-    Fact,
-    Html,
-    Row,
-    bar,
-    code,
-    cut,
-    element,
-    facts,
-    join,
-    key,
-    marked,
-    name,
-    path,
-    section,
-    table,
-)
+from ggfmt.render.report.markup import Fact, Html, Row, code, cut, element, join, marked, name, section, table
 from ggfmt.render.report.page import Report
 from ggfmt.sinks.messages.run_history import PastRun
 
@@ -45,15 +30,12 @@ def run_report(past: PastRun, command: str = "", ending: str = "Committed", stat
     command = command or ("run" if run.query is None else "consolidate")
     sql = [(code(statement),) for statement in statements]
     programs = {"ggfmt": manifest.ggfmt, **manifest.versions}
-    replaced = code(", ".join(manifest.replaced))
-    notes = element("p", "Later runs replaced the files of ", replaced, ". The totals belong to this run.")
     return Report(
         f"{command} of {run.committed}" if manifest.time else command,
         ending,
         list(run.verdict()),
         NOTHING_LOST,
         list(_about(run, command)),
-        notes if manifest.replaced else None,
         list(_tiles(run)),
         [*(card(run) for card in _CARDS), section("Statements", table(("SQL",), sql, "In this order."))],
         f"Written by {', '.join(f'{program} {version}' for program, version in programs.items())}. ",
@@ -65,7 +47,7 @@ def _about(run: ReportData, command: str) -> Iterator[Fact]:
     if manifest.run:
         yield "Run", code(manifest.run)
     if run.root:
-        yield ("Database" if command == "apply" else "Output"), path(run.root)
+        yield ("Database" if command == "apply" else "Output"), ui.path(run.root)
     if manifest.input_format:
         yield "Input format", name(manifest.input_format)
     if query is not None:
@@ -73,6 +55,9 @@ def _about(run: ReportData, command: str) -> Iterator[Fact]:
         yield "Rows", name(f"{query.kind}, as {query.to}{until}")
     if manifest.mode and command != "apply":
         yield "If output exists", name(_MODES.get(manifest.mode, manifest.mode))
+    if manifest.replaced:
+        handlers = code(", ".join(manifest.replaced))
+        yield "Replaced", join(("Later runs replaced the files of ", handlers, ". The totals belong to this run."))
     if manifest.files and command != "apply":
         yield "Next", code(f"ggfmt verify {quote(strip_credentials(run.root))}")
 
@@ -102,7 +87,7 @@ def _tiles(run: ReportData) -> Iterator[tuple[str, str | int, str]]:
 def by_type(run: ReportData) -> Html | None:
     whole = run.by_type.total()
     rows = [
-        (join((key(kind), kind_of(kind))), bar({kind: count}, whole), count, f"{100 * count / whole:.1f} %")
+        (join((ui.key(kind), kind_of(kind))), ui.bar({kind: count}, whole), count, f"{100 * count / whole:.1f} %")
         for kind, count in run.by_type.items()
     ]
     return section("Operations by type", table(("Type", "", "#Operations", "#Share"), rows, "All tables together."))
@@ -142,22 +127,15 @@ def by_table(run: ReportData) -> Html | None:
 
 
 def doubts(run: ReportData) -> Html | None:
-    """Return what is not certain in rows."""
-    rows = [
-        (name(owner), marked(what), count)
-        for owner, of in run.manifest.tables.items()
-        for what, count in (
-            *((f"operations contradict the row: {kind}", count) for kind, count in of.contradictions.items()),
-            *((f"values of {column} do not fit their type", count) for column, count in of.unfit.items()),
-            *((f"values of {column} that no operation set", sum(of.unset[column].values())) for column in of.unset),
-        )
+    found = [
+        (owner, f"set aside for the next run: {of.reason}", of.kept) for owner, of in run.manifest.set_aside.items()
     ]
-    aside = [(name(owner), cut(of.reason), of.kept) for owner, of in run.manifest.set_aside.items()]
-    return section(
-        "Doubts",
-        table(("Table", "Why", "#Operations"), aside, "Tables that were set aside for the next run."),
-        table(("Table", "What", "#Count"), rows, "What the operations do not settle."),
-    )
+    for owner, of in run.manifest.tables.items():
+        found += [(owner, f"operations contradict the row: {kind}", count) for kind, count in of.contradictions.items()]
+        found += [(owner, f"values of {column} do not fit their type", count) for column, count in of.unfit.items()]
+        found += [(owner, f"values of {it} that no operation set", sum(of.unset[it].values())) for it in of.unset]
+    rows = [(name(owner), cut(what), count) for owner, what, count in found]
+    return section("Doubts", table(("Table", "What", "#Count"), rows, "What is not certain in the rows."))
 
 
 def _kinds(run: ReportData) -> list[str]:
@@ -168,7 +146,7 @@ def _counts(run: ReportData, named: Sequence[tuple[str, Mapping[str, int]]]) -> 
     totals = [sum(kinds.values()) for _, kinds in named]
     most = max(totals, default=0)
     return [
-        (name(owner), bar(kinds, most), total, *(kinds.get(kind, 0) for kind in run.by_type))
+        (name(owner), ui.bar(kinds, most), total, *(kinds.get(kind, 0) for kind in run.by_type))
         for (owner, kinds), total in zip(named, totals, strict=True)
     ]
 
@@ -199,12 +177,12 @@ def losses(run: ReportData) -> Html | None:
         for handler, loss in run.losses
     ]
     titles = ("Handler", "Table", "Column", "#Values", "What happened")
-    characters = [
-        element("p", "Handler ", code(handler), f": {counted(totals.lost_characters, 'character')} became `?`.")
+    rows += [
+        (name(handler), None, None, totals.lost_characters, marked("characters became `?`"))
         for handler, totals in run.totals.handlers.items()
         if totals.lost_characters
     ]
-    return section("Losses", table(titles, rows, "Values that could not be shown as they are."), *characters)
+    return section("Losses", table(titles, rows, "Values that could not be shown as they are."))
 
 
 def warnings(run: ReportData) -> Html | None:
@@ -231,16 +209,18 @@ def _handler(run: ReportData, handler: str, totals: RecordedTotals) -> Html:
             ("Format", code(settings.format)),
             ("Tokens", "included" if settings.include_tokens else "not included"),
         ]
-        rows += [(key, path(value)) for key, value in settings.options.items()]
+        rows += [(key, ui.path(value)) for key, value in settings.options.items()]
     if totals.not_shown:
         rows.append(("Limits of the format", marked(" ".join(loss.what for loss in totals.not_shown))))
-    return element("article", element("h3", name(handler)), facts(rows))
+    return element("article", element("h3", name(handler)), ui.facts(rows))
 
 
 def time_spent(run: ReportData) -> Html | None:
     steps = run.totals.seconds_by_step
     whole = sum(steps.values())
-    rows = [(name(step), bar({"": took}, whole), f"{took:,.3f}", STEPS.get(step, "")) for step, took in steps.items()]
+    rows = [
+        (name(step), ui.bar({"": took}, whole), f"{took:,.3f}", STEPS.get(step, "")) for step, took in steps.items()
+    ]
     caption = "Tasks run in parallel, and their times are added: steps may take longer than the run."
     return section("Where the time went", table(("Step", "", "#Seconds", "Meaning"), rows, caption))
 
@@ -269,9 +249,9 @@ def files(run: ReportData) -> Html | None:
     for file in manifest.files:
         count = file.operations + file.rows if file.rejects is None else counted(file.rejects, "reject")
         positions = (name(file.first_position or ""), name(file.last_position or ""))
-        rows.append((path(file.path), name(file.handler), count, file.bytes, *positions))
+        rows.append((ui.path(file.path), name(file.handler), count, file.bytes, *positions))
     parts = [
-        table(("File", "#Bytes"), [(path(entry.path), entry.bytes) for entry in entries], what)
+        table(("File", "#Bytes"), [(ui.path(entry.path), entry.bytes) for entry in entries], what)
         for what, entries in (("Schemas.", manifest.schemas), ("Input files.", manifest.inputs))
     ]
     return section("Files", table(titles, rows, "Output files."), *parts)

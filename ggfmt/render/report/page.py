@@ -15,7 +15,7 @@ from ggfmt.dataclasses import dataclass
 from ggfmt.diagnostics.codes import CODES
 from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError, UsageError
 from ggfmt.location import Location
-from ggfmt.render.report.markup import Content, Fact, Html, code, cut, element, facts, join, marked, section, table
+from ggfmt.render.report.markup import Fact, Html, code, cut, element, facts, join, marked, section, table
 from ggfmt.version import VERSION
 
 _USED = re.compile(r'href="#(GG\d{3})"')  # no data has a quote on the page
@@ -31,7 +31,6 @@ class Report:
     troubles: Sequence[str]
     calm: str = ""
     about: Sequence[Fact] = ()
-    notes: Content = None
     tiles: Sequence[tuple[str, str | int, str]] = ()
     cards: Sequence[Html | None] = ()
     source: str = ""
@@ -68,7 +67,7 @@ def page(report: Report) -> str:
         "title": report.title,
         "grade": "warn" if report.troubles else "good",
         "verdict": marked(": ".join(filter(None, (report.ending, "; ".join(report.troubles) or report.calm)))),
-        "about": join((facts(report.about), report.notes)),
+        "about": facts(report.about),
         "tiles": element("dl", *tiles, class_="tiles") if report.tiles else None,
         "cards": cards,
         "codes": section("Codes", table(("Code", "Title", "Meaning"), meanings, caption)),
