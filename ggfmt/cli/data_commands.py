@@ -6,10 +6,10 @@ import json
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -19,7 +19,7 @@ from ggfmt.commands import declaration
 from ggfmt.commands.application import ApplyRequest, run_application
 from ggfmt.commands.arguments import Properties, pairs
 from ggfmt.commands.comparison import CompareRequest, run_comparison
-from ggfmt.commands.consolidation import ConsolidateRequest, run_consolidation
+from ggfmt.commands.consolidation import ConsolidateRequest, RowsManifest, run_consolidation
 from ggfmt.commands.declaration import Argument, OldName, Option
 from ggfmt.diagnostics.diagnostic import UsageError
 
@@ -91,13 +91,17 @@ def apply(
 
 
 def _page_of_rows(
-    command: str, manifest: Mapping[str, Any], where: str, ending: str = "Committed", statements: Sequence[str] = ()
+    command: str, manifest: RowsManifest, where: str, ending: str = "Committed", statements: Sequence[str] = ()
 ) -> Report:
     from ggfmt.render.report.manifests import run_report
     from ggfmt.sinks.messages.run_history import run_of
 
-    none = {"consolidated": {"kind": "current", "to": ""}}  # nothing was read
-    return run_report(run_of(where, manifest or none), command, ending, statements)
+    if manifest.is_unchanged:
+        ending = "Nothing to do since this run"
+    known = {"consolidated": {"kind": "current", "to": ""}, **manifest}
+    if command == "apply":
+        known["files"] = []  # of the state in the database
+    return run_report(run_of(where, known), command, ending, statements)
 
 
 def compare(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from ggfmt.commands import arguments, declaration
 from ggfmt.commands.arguments import Path, Paths, Properties
-from ggfmt.commands.consolidation import ConsolidateRequest, run_consolidation
+from ggfmt.commands.consolidation import ConsolidateRequest, RowsManifest, run_consolidation
 from ggfmt.commands.declaration import Option, PythonOnly, parameters
 from ggfmt.dataclasses import KW_ONLY, dataclass, replace
 from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError, UsageError
@@ -98,13 +98,11 @@ class AppliedStatements(list[str]):
     """The statements of a run. `set_aside`: the tables whose changes are left to the next run; `manifest`: what
     `ggfmt.consolidate` returns; `database`: its address without credentials."""
 
-    def __init__(
-        self, statements: Iterable[str], manifest: Mapping[str, Any] | None = None, database: str = ""
-    ) -> None:
+    def __init__(self, statements: Iterable[str], manifest: RowsManifest | None = None, database: str = "") -> None:
         from ggfmt.commit.records import SET_ASIDE_MEMBER
 
         super().__init__(statements)
-        self.manifest, self.database = manifest or {}, database
+        self.manifest, self.database = manifest if manifest is not None else RowsManifest({}, ""), database
         self.set_aside = list(self.manifest.get(SET_ASIDE_MEMBER, ()))
 
 

@@ -158,11 +158,12 @@ class ConsolidateRequest(declaration.RowArguments):
 
 
 class RowsManifest(Summarized, dict[str, Any]):
-    """The manifest of a consolidation, with a summary in place of its text. `directory`: where the rows are."""
+    """The manifest of a consolidation, with a summary in place of its text. `directory`: where the rows are;
+    `is_unchanged`: there was nothing to do, and the manifest is that of the last run."""
 
-    def __init__(self, manifest: Mapping[str, Any], directory: str) -> None:
+    def __init__(self, manifest: Mapping[str, Any], directory: str, is_unchanged: bool = False) -> None:
         super().__init__(manifest)
-        self.directory = directory
+        self.directory, self.is_unchanged = directory, is_unchanged
 
     @property
     def _summary(self) -> Summary:
@@ -193,7 +194,7 @@ def run_consolidation(
     from ggfmt.reading.listing import CommitLimits
     from ggfmt.rows.query import RowQuery, query_error
     from ggfmt.rows.request import TargetOptions
-    from ggfmt.rows.run import ConsolidationSettings, execute
+    from ggfmt.rows.run import ConsolidationSettings, UnchangedManifest, execute
 
     arguments.check_choices(request)
     if request.history and request.changes:
@@ -261,7 +262,8 @@ def run_consolidation(
         split_size=arguments.size(request.split_size, "`--split-size`"),
         max_record=arguments.size(request.max_record, "`--max-record`") or MAX_RECORD_BYTES,
     )
-    return RowsManifest(execute(settings, runner.start, request.progress), target)
+    found = execute(settings, runner.start, request.progress)
+    return RowsManifest(found, target, isinstance(found, UnchangedManifest))
 
 
 def _moment(given: Moment) -> str | None:

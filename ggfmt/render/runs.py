@@ -225,8 +225,8 @@ def _lines(run: ReportData) -> Iterator[str]:
         yield "the first rejects:"
     for example, handlers in run.examples[:MAX_REJECTS]:
         place = "" if example.file is None else f"{without_credentials(example.file)}, byte {example.offset}: "
-        owners = f"handler{'s' * (len(handlers) != 1)} {', '.join(handlers)}"
-        yield f"  {place}[{example.code}] {without_credentials(example.reason)} ({owners})"
+        owners = f" (handler{'s' * (len(handlers) != 1)} {', '.join(handlers)})" if any(handlers) else ""
+        yield f"  {place}[{example.code}] {without_credentials(example.reason)}{owners}"
     if totals.seconds_by_step:
         yield "seconds: " + ", ".join(f"{step} {value:.3f}" for step, value in totals.seconds_by_step.items())
     yield f"{counted(len(manifest.schemas), 'schema')}, {counted(len(totals.warnings), 'warning')}"

@@ -97,6 +97,10 @@ _FINDING = "finding rows"  # a phase of its own
 log = logging.getLogger("ggfmt")
 
 
+class UnchangedManifest(dict[str, Any]):
+    """The manifest of the last run: this one had nothing to do."""
+
+
 def execute(
     settings: ConsolidationSettings,
     start: Callable[[], AbstractContextManager[Runner]],
@@ -232,7 +236,7 @@ class _Consolidation(Sink[ReadJob, StagedSplit, dict[str, Any]]):
 
     def unchanged(self) -> dict[str, Any]:
         previous = self.target.previous
-        return {} if previous is None else {**previous.document, "rejects": {}}
+        return UnchangedManifest({} if previous is None else {**previous.document, "rejects": {}})
 
     def added(self, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
         rejects = Counter(before.get("rejects", {})) + Counter(after.get("rejects", {}))

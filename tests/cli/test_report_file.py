@@ -75,6 +75,13 @@ def test_standard_output_and_rejects_have_a_page(source: Path) -> None:
         assert "Committed: 2 rejects" in text(page) and "not JSON" in text(page) and "of 0 tables" in text(page)
 
 
+def test_a_run_with_nothing_to_do_says_so(source: Path) -> None:
+    for said in ("Committed: nothing set aside", "Nothing to do since this run: nothing set aside"):
+        words = ("--key", "ID", "--checkpoint", "seen", "--report", "c.html", *NONE)
+        assert call("consolidate", source, "-o", "rows", *words)[0] == 0
+        assert said in text("c.html")
+
+
 def test_rows_without_an_answer_are_troubles(source: Path) -> None:
     partial = operation(2, "GG.T", "U", ID="2")
     del partial["after"]["NAME"]  # both images are one object

@@ -51,8 +51,8 @@ def _about(run: ReportData, command: str) -> Iterator[Fact]:
     if manifest.input_format:
         yield "Input format", name(manifest.input_format)
     if query is not None:
-        until = f", {query.as_of}" if query.as_of else ""
-        yield "Rows", name(f"{query.kind}, as {query.to}{until}")
+        until = f", until {query.as_of}" if query.as_of else ""
+        yield "Rows", name(f"{query.kind}{until}{'' if command == 'apply' else f', as {query.to}'}")
     if manifest.mode and command != "apply":
         yield "If output exists", name(_MODES.get(manifest.mode, manifest.mode))
     if manifest.replaced:
@@ -80,7 +80,8 @@ def _tiles(run: ReportData) -> Iterator[tuple[str, str | int, str]]:
     yield "Rejects", run.rejected, "of all handlers" if run.query is None else "records"
     yield lost
     yield "Read", size_text(totals.input_bytes), f"in {counted(len(run.manifest.inputs), 'file')}"
-    yield "Written", size_text(size), f"in {counted(files, 'file')}"
+    if files:
+        yield "Written", size_text(size), f"in {counted(files, 'file')}"
     yield "Time", seconds_text(totals.seconds), rate
 
 

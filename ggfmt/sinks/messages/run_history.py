@@ -81,7 +81,9 @@ def _record_of(store: Store, root: str, run: str, runs: list[str]) -> records.Ru
 
 def _rejects(store: Store, record: records.RunRecord) -> Iterator[RejectedRecord]:
     seen: Counter[tuple[str, str]] = Counter()
-    names = [(name, str(entry.get("handler"))) for name, entry in record.files(store) if name.endswith(f".{REASONS}")]
+    names = [
+        (name, str(entry.get("handler") or "")) for name, entry in record.files(store) if name.endswith(f".{REASONS}")
+    ]
     for name, handler in names[:MAX_REASON_FILES]:
         for line in _first_lines(store, name):
             try:
