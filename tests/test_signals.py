@@ -99,6 +99,14 @@ def test_a_signal_before_the_commit_leaves_nothing(phase: str, name: str, source
     assert left(source) == []
 
 
+def test_a_signal_is_on_the_page_of_the_report(source: Path) -> None:
+    page = source / "r.html"
+    page.write_text("an earlier page")
+    interrupt(start(source, BEFORE_COMMIT["before the journal"], [*RUN, "--report", "r.html"]), ["TERM"])
+    assert f'<span class="badge warn"><bdi>{NAMED["TERM"]}{NOTHING}</bdi></span>' in page.read_text()
+    assert left(source) == ["r.html"]
+
+
 DIVIDING = {
     "first split": "ggfmt.reading.routing:route_split",
     "staged file": "ggfmt.reading.routing:_BlockWriter.close",

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ggfmt.cli.output import interrupt_before_commit, progress_bar
-from ggfmt.cli.report_file import ReportFile, open_page
+from ggfmt.cli.output import ReportFile, interrupt_before_commit, open_page, progress_bar
 from ggfmt.commands import declaration
 from ggfmt.commands.application import ApplyRequest, run_application
 from ggfmt.commands.arguments import Properties, pairs

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ggfmt.cli.output import emit_warnings, interrupt_before_commit, progress_bar
-from ggfmt.cli.report_file import ReportFile
+from ggfmt.cli.output import ReportFile, emit_warnings, interrupt_before_commit, progress_bar
 from ggfmt.commands import declaration
 from ggfmt.commands.conversion import ConvertRequest, Result, run_conversion
 from ggfmt.commands.declaration import After

@@ -12,8 +12,8 @@ from lxml import html
 from runs import operation, write_lines
 from typer.testing import CliRunner
 
-from ggfmt.cli import app, report_file
-from ggfmt.cli.report_file import open_page
+from ggfmt.cli import app, output
+from ggfmt.cli.output import open_page
 from ggfmt.diagnostics.diagnostic import GgfmtError
 
 NONE = ("--master", "none")
@@ -137,7 +137,7 @@ def test_a_page_is_opened_only_where_somebody_sees_it(tmp_path: Path, monkeypatc
     monkeypatch.setenv("DISPLAY", ":0")
     open_page(tmp_path / "a b.html")  # standard output is not a terminal
     assert opened == []
-    monkeypatch.setattr(report_file, "is_interactive", lambda stream: True)
+    monkeypatch.setattr(output, "is_interactive", lambda stream: True)
     open_page(tmp_path / "a b#.html")
     assert opened == [(tmp_path / "a b#.html").as_uri()]
     monkeypatch.delenv("DISPLAY")

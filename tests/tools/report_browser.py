@@ -220,6 +220,15 @@ def a_phone_shows_numbers_and_bars(pages: Pages) -> None:
         for selector in ("td:nth-child(3)", "td.b rect"):
             box = region.locator(selector).first.bounding_box()
             assert box is not None and box["width"] > 5 and box["x"] + 5 < WIDTHS[0], (selector, box)
+        region.get_by_role("button", name="Table").click(timeout=5000)  # nothing covers it
+    for name in pages.small:
+        with pages.window(name, WIDTHS[0]) as window:
+            edges = (
+                "found => found.flatMap(each => [...each.rows[0].cells].map((head, place) => [head.textContent,"
+                " ...[head, each.rows[1].cells[place]].map(cell => cell.getBoundingClientRect().right)]))"
+            )
+            for title, head, cell in window.eval_on_selector_all("table", edges):
+                assert not title or abs(head - cell) < 1, (name, title, head, cell)
 
 
 def a_printed_page_begins_with_a_table(pages: Pages) -> None:

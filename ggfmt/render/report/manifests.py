@@ -136,7 +136,7 @@ def doubts(run: ReportData) -> Html | None:
         found += [(owner, f"values of {column} do not fit their type", count) for column, count in of.unfit.items()]
         found += [(owner, f"values of {it} that no operation set", sum(of.unset[it].values())) for it in of.unset]
     rows = [(name(owner), cut(what), count) for owner, what, count in found]
-    return section("Doubts", table(("Table", "What", "#Count"), rows, "What is not certain in the rows."))
+    return section("Doubts", table(("Table", "What", "#Count"), rows, "Uncertain rows and values."))
 
 
 def _kinds(run: ReportData) -> list[str]:
