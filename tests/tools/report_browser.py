@@ -121,7 +121,7 @@ def _comparison(names: Sequence[str]) -> Comparison:
     column = NAMES[0]
     example = RowExample("different", {"ID": 1}, {"ID": 1, column: column}, {"ID": 1, column: None})
     found = [
-        TableComparison(name, ("ID",), number, 1, 2, 3, {name: 3}, {name: example}, examples=(example,))
+        TableComparison(name, ("ID",), 700 * number, 1, 2, 3, {name: 3}, {name: example}, examples=(example,))
         for number, name in enumerate(names)
     ]
     return Comparison("postgresql://a", NAMES[0], tuple(found), skipped_b=tuple(names[:1]))
@@ -204,7 +204,7 @@ def numbers_are_sorted_as_numbers(pages: Pages) -> None:
         table = window.locator("table").first
         table.get_by_role("button", name="Equal").click()
         shown = table.evaluate("each => [...each.tBodies[0].rows].slice(0, 3).map(row => row.cells[2].textContent)")
-        assert shown == ["12", "11", "10"], shown
+        assert shown == ["8,400", "7,700", "7,000"], shown
 
 
 def without_scripts_there_are_plain_tables(pages: Pages) -> None:
