@@ -96,6 +96,8 @@ def is_uri(path: str) -> bool:
         return False
     if word in SCHEMES or word in _FOREIGN or slash:
         legal = f"write `{word}://...`" if word in SCHEMES and word != "file" else _FOREIGN.get(word)
+        if len(word) == 1:
+            legal = f"in WSL, write `/mnt/{word}/...`"
         what = (
             "a Windows path" if len(word) == 1 else f"not a URI of `{word}`" if word in SCHEMES else "not a local path"
         )

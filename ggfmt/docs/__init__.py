@@ -30,7 +30,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "Start": "first-run install install-in-a-container",
         "How to convert": (
             "write-a-handler-file check-handler-files use-a-replicat-parameter-file check-in-ci use-in-an-editor "
-            "preview-messages make-schemas hide-values read-csv read-trails read-kafka-dumps "
+            "preview-messages make-schemas hide-values read-csv windows read-trails read-kafka-dumps "
             "read-a-topic handle-bad-records run-every-day "
             "replay-a-day replay-into-kafka send-to-kafka test-a-consumer upgrade troubleshoot"
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +30,13 @@ def test_a_section_ends_where_the_next_of_its_level_starts() -> None:
     assert sections["### C"] == "### C\n\n"
     assert sections["# A"] == text
     assert list(sections) == ["# A", "## `b`", "### C", "## D"]
+
+
+def test_every_column_of_a_table_has_a_name() -> None:
+    """A screen reader reads it with each value."""
+    heads = re.compile(r"^\|(.+)\|\n\| *:?---", re.MULTILINE)
+    for page in (*docs.pages().values(), *docs.code_pages().values()):
+        assert [row for row in heads.findall(page.text) if not all(map(str.strip, row.split("|")))] == [], page.path
 
 
 def test_an_address_of_the_documents_is_that_of_the_package(tmp_path: Path) -> None:

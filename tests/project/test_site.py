@@ -12,6 +12,7 @@ from markdown_it import MarkdownIt
 from places import ROOT
 
 from ggfmt import docs
+from ggfmt.version import VERSION
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -40,6 +41,45 @@ def test_pages_become_those_of_python_markdown_and_keep_their_lines() -> None:
     page = f"<!-- a -->\n1. b\n\n   ```text\n     c\n   ```\n\n| `d\\|e` \\| |\n\n{fence}"
     expected = page.replace("<!-- a -->", "").replace("`d\\|e`", "`d|e`").replace("\n   ", "\n    ")
     assert make_site.site_page(page) == expected
+
+
+def test_no_line_ends_within_an_option() -> None:
+    block = "<pre><span></span><code>ggfmt --handler a</code></pre>"
+    page = f"<code>ggfmt run a-b --on-reject=quarantine -c --</code>{block}<p>--mode</p>"
+    assert make_site.finished_page(page) == (
+        '<code>ggfmt run a-b <span class="option">--on-reject</span>=quarantine <span class="option">-c</span> --'
+        f"</code>{block}<p>--mode</p>"
+    )
+
+
+def test_keys_reach_the_menu_and_the_page_of_a_code_leads_up() -> None:
+    page = '<label class="md-header__button md-icon" for="__drawer"></label><article class="a"></article>'
+    finished = make_site.finished_page(page, is_of_code=True)
+    assert 'for="__drawer" tabindex="0" aria-label="Menu">' in finished
+    assert re.search(r'aria-label="Path">.*href="../codes.html".*<article class="a">', finished, re.DOTALL)
+    assert "codes.html" not in make_site.finished_page(page)
+
+
+def test_the_site_names_its_release_and_the_source_if_the_project_does() -> None:
+    assert f'[project]\ncopyright = "ggfmt {VERSION}"\na = 1\n' == make_site.configured("[project]\na = 1\n", "")
+    declared = '[project.urls]\nSource = "https://a.org/b"\n'
+    assert 'repo_url = "https://a.org/b"\na = 1' in make_site.configured("[project]\na = 1\n", declared)
+
+
+@pytest.mark.parametrize(("scheme", "ground"), [("default", "#eef0ff"), ("slate", "#121627")])
+def test_links_can_be_read_in_both_themes(scheme: str, ground: str) -> None:
+    """`ground` is behind the entry of the shown page in the menu. At least 4.5 to 1: WCAG 2, level AA."""
+    style = (ROOT / "tests" / "tools" / "site.css").read_text(encoding="utf-8")
+    color = re.search(rf'"{scheme}"\]\[data-md-color-accent\] {{\s+--md-accent-fg-color: (#\w+);', style)
+    assert color is not None
+    light, dark = sorted((_luminance(color[1]), _luminance(ground)), reverse=True)
+    assert (light + 0.05) / (dark + 0.05) >= 4.5
+
+
+def _luminance(color: str) -> float:
+    parts = [int(color[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return sum(part * weight for part, weight in zip(linear, (0.2126, 0.7152, 0.0722), strict=True))
 
 
 def test_links_that_lead_nowhere_are_seen(tmp_path: Path) -> None:
@@ -127,6 +167,19 @@ def test_no_page_asks_another_host_for_anything_or_has_a_comment(site: Path) -> 
         assert re.findall(r"<(?:link|script|img|iframe)\b[^>]*(?:href|src)=\"?(?:https?:)?//[^>]*>", text) == [], file
         assert "<!-- generated" not in text
         assert "<!-- output" not in text
+
+
+@pytest.mark.long
+def test_pages_have_what_keys_and_screen_readers_need(site: Path) -> None:
+    """What `site_browser.py --axe` found, as far as HTML shows it."""
+    for file in site.rglob("*.html"):
+        text = file.read_text(encoding="utf-8")
+        assert re.findall(r"<th[^>]*>\s*</th>", text) == [], file
+        assert text.count('aria-label="Navigation"') == 1, file  # each landmark has a name of its own
+        assert len(re.findall(r'for="__drawer" tabindex="0" aria-label="Menu"', text)) == 1, file
+        assert re.findall(r"(?<!</span>)<code>[^<]*--\w", text) == [], file
+        assert (make_site._WAY_UP in text) == (file.parent.name == "codes"), file
+        assert f"ggfmt {VERSION}" in text, file
 
 
 @pytest.mark.long

@@ -345,7 +345,7 @@ def test_names_are_taken_as_they_are(tmp_path: Path) -> None:
         ("s3:/bucket/x", "write `s3://...`"),
         ("s3:bucket", "write `s3://...`"),
         ("hdfs:/x", "write `hdfs://...`"),
-        ("C:\\changes", "a Windows path"),
+        ("C:\\changes", "a Windows path; in WSL, write `/mnt/c/...`"),
         ("odd:/x", "for a local file, write `./odd:/x`"),
         ("https://host/x", "ggfmt does not support `https://`"),
         ("nosuch://host/x", "supported are `file://`, `s3://`"),

@@ -8,6 +8,8 @@ ends the build, and says where it is. Needs the extra `docs`.
 Zensical builds a copy of the pages. In the copy README.md is the home page, and comments are empty lines: messages have
 the line numbers of the pages. Python-Markdown, which Zensical uses, needs two more changes to show the pages as
 GitHub does: it indents by four columns in lists, and shows the backslash of `\\|` in the code of tables.
+
+`finished_page` mends the HTML that Zensical makes, and `site.js` what its scripts make.
 """
 
 from __future__ import annotations
@@ -30,9 +32,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from places import ROOT
 
 from ggfmt import docs
+from ggfmt.version import VERSION
 
 CONFIGURATION = ROOT / "zensical.toml"
-_STYLE = Path(__file__).with_name("site.css")
+_ADDITIONS = ("site.css", "site.js")  # beside this module
 _DOCS = "ggfmt/docs"
 _HOME = "index.md"
 _NAV = re.compile(r"(?<=^# nav: from `SECTIONS` in ggfmt/docs/__init__\.py\n).*?(?=^# /nav$)", re.DOTALL | re.MULTILINE)
@@ -42,6 +45,12 @@ _COLOR = re.compile(r"\x1b\[[0-9;]*m")
 _LINK = re.compile(r"\[([^\]]+)\]\((?!\w+:)([^)]+)\)")
 _CODE = re.compile(r"`[^`]+`")
 _ITEM = re.compile(r"(?:[*-]|\d+\.) +")
+_INLINE_CODE = re.compile(r"(?<!</span>)<code>[^<]+</code>")  # in a block of code, a `span` is before it
+_OPTION = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
+_SOURCE = re.compile(r'^(?:Source|Repository) = "(.+)"$', re.MULTILINE)
+_WAY_UP = """<nav class="md-path" aria-label="Path"><ol class="md-path__list"><li class="md-path__item">
+<a href="../codes.html" class="md-path__link">Codes</a></li></ol></nav>
+"""
 
 
 class SiteError(Exception):
@@ -100,6 +109,26 @@ def _adapted(lines: Iterable[str]) -> Iterator[str]:
             yield _CODE.sub(lambda code: code[0].replace("\\|", "|"), line)
         else:
             yield _COMMENT.sub("\n", line)
+
+
+def configured(configuration: str, project: str) -> str:
+    """Return zensical.toml with the release in the footer, and a link to the source if pyproject.toml has one."""
+    source = _SOURCE.search(project)
+    lines = [f'copyright = "ggfmt {VERSION}"', *([f'repo_url = "{source[1]}"'] if source else [])]
+    return with_nav(configuration).replace("[project]\n", "\n".join(["[project]", *lines, ""]), 1)
+
+
+def finished_page(html: str, is_of_code: bool = False) -> str:
+    """Return a page of Zensical as every reader can use it; `is_of_code`: the page is about a code.
+
+    No line ends within an option. Keys reach the menu of a narrow window. Each landmark has a name of its own, and the
+    page of a code leads to the table of all codes.
+    """
+    html = _INLINE_CODE.sub(lambda inline: _OPTION.sub(r'<span class="option">\g<0></span>', inline[0]), html)
+    html = html.replace('class="md-path" aria-label="Navigation"', 'class="md-path" aria-label="Path"')
+    menu = '<label class="md-header__button md-icon" for="__drawer"'
+    html = html.replace(menu, f'{menu} tabindex="0" aria-label="Menu"')
+    return html if not is_of_code else html.replace("<article ", _WAY_UP + "<article ", 1)
 
 
 class _Page(HTMLParser):
@@ -165,6 +194,9 @@ def build(target: Path, strict: bool = True) -> None:
         if done.returncode:
             raise SiteError(_problems(_COLOR.sub("", done.stdout + done.stderr)))
         site = project / "build" / "site"
+        for file in site.rglob("*.html"):
+            html = finished_page(file.read_text(encoding="utf-8"), file.stem in docs.code_pages())
+            file.write_text(html, encoding="utf-8")
         broken = broken_links(site) if strict else []
         if broken:
             raise SiteError("\n".join(["links that lead nowhere:", *broken]))
@@ -185,8 +217,10 @@ def _sources() -> dict[str, bytes]:
     pages = {f"{_DOCS}/{_HOME}": home_page(readme)}
     pages |= {path: (ROOT / path).read_text(encoding="utf-8") for path in paths}
     sources = {path: site_page(text) for path, text in pages.items()}
-    sources[CONFIGURATION.name] = with_nav(CONFIGURATION.read_text(encoding="utf-8"))
-    sources[f"{_DOCS}/{_STYLE.name}"] = _STYLE.read_text(encoding="utf-8")
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    sources[CONFIGURATION.name] = configured(CONFIGURATION.read_text(encoding="utf-8"), project)
+    for name in _ADDITIONS:
+        sources[f"{_DOCS}/{name}"] = Path(__file__).with_name(name).read_text(encoding="utf-8")
     pictures = {file.relative_to(ROOT).as_posix(): file.read_bytes() for file in (ROOT / _DOCS).rglob("*.svg")}
     return pictures | {path: text.encode() for path, text in sources.items()}
 

@@ -1,11 +1,13 @@
 """The documentation site in a real browser: a headless Chromium that playwright steers.
 
     pip install -e '.[docs]' playwright
-    python tests/tools/site_browser.py [--chromium FILE] [--screenshots DIRECTORY]
+    npm install --prefix build axe-core
+    python tests/tools/site_browser.py [--chromium FILE] [--screenshots DIRECTORY] [--axe FILE]
 
 Builds the site, and serves it on the loopback interface. Without `--chromium`, playwright's own is used (`playwright
-install chromium`). Each check prints a line; the exit code is 1 if one failed. This is no part of the standard tests,
-as a browser is none of their dependencies.
+install chromium`). `--axe build/node_modules/axe-core/axe.min.js` checks what readers with other needs meet. Each
+check prints a line; the exit code is 1 if one failed. This is no part of the standard tests, as a browser is none of
+their dependencies.
 """
 
 from __future__ import annotations
@@ -28,9 +30,17 @@ from playwright.sync_api import Browser, Page
 
 from ggfmt import docs
 
-WIDTHS = (1280, 700, 400)
+WIDTHS = (1280, 700, 390)
 MIN_CONTRAST = 4.5  # WCAG 2, level AA
 _TEXT = "article h1, article h2, article p, article li, article td, article th, article code, article code span"
+_AXE = "async () => (await axe.run()).violations.flatMap(rule => rule.nodes.map(node => [rule.id, node.html]))"
+_FOCUS = """() => {
+  const { left, top, right, bottom, width } = document.activeElement.getBoundingClientRect();
+  const shown = width > 0 && right > 0 && bottom > 0 && left < innerWidth && top < innerHeight;
+  return document.activeElement === document.body ? null : [shown, document.activeElement.outerHTML.slice(0, 100)];
+}"""
+# A page of each kind, and those with the widest tables.
+_KINDS = ("404", "tutorial/first-run", "reference/options", "reference/codes/GG309", "explanation/speed")
 _SHOWN = ("index", "how-to/load-delta", "reference/commands", "reference/codes", "reference/formats/json")
 _TOGGLE = "header label[for^=__palette]:visible"
 _SCHEME = "document.body.getAttribute('data-md-color-scheme')"
@@ -41,8 +51,9 @@ _Check = Callable[["Site"], None]
 class Site:
     """A built site, and windows to open its pages in."""
 
-    def __init__(self, browser: Browser, directory: Path, address: str) -> None:
+    def __init__(self, browser: Browser, directory: Path, address: str, axe: str | None = None) -> None:
         self.browser = browser
+        self.axe = axe  # the script of axe-core
         self.directory = directory
         self.address = address
         self.pages = [name.removesuffix(".md") for name in ("index.md", *(page.path for page in docs.pages().values()))]
@@ -103,16 +114,17 @@ def the_nav_leads_to_every_page(site: Site) -> None:
         assert {f"{site.address}/{name}.html" for name in site.pages} <= set(listed)
 
 
-def the_search_finds_a_property(site: Site) -> None:
-    with site.window("index") as window:
-        window.click("header .md-search__button")
-        window.keyboard.type("prettyPrint")
-        found = window.locator("a:has-text('prettyPrint')")
-        found.first.wait_for(timeout=_MAX_WAIT)
-        print("  prettyPrint: " + ", ".join(dict.fromkeys(each.inner_text().split("\n")[0] for each in found.all())))
-        found.first.click()
-        window.wait_for_url(lambda address: "/index.html" not in address, timeout=_MAX_WAIT)
-        assert "prettyPrint" in window.locator("article").inner_text()
+def the_search_finds_a_property_and_a_system(site: Site) -> None:
+    for word in ("prettyPrint", "Windows"):
+        with site.window("index") as window:
+            window.click("header .md-search__button")
+            window.keyboard.type(word)
+            found = window.locator(f"a:has-text('{word}'):visible")
+            found.first.wait_for(timeout=_MAX_WAIT)
+            print(f"  {word}: " + ", ".join(dict.fromkeys(each.inner_text().split("\n")[0] for each in found.all())))
+            found.first.click()
+            window.wait_for_url(lambda address: "/index.html" not in address, timeout=_MAX_WAIT)
+            assert word in window.locator("article").inner_text()
 
 
 def the_theme_follows_the_system_until_a_reader_chooses(site: Site) -> None:
@@ -138,6 +150,32 @@ def text_can_be_read_in_both_themes(site: Site) -> None:
                 assert worst >= MIN_CONTRAST, (name, scheme, worst, text)
 
 
+def axe_finds_nothing_in_any_kind_of_page(site: Site) -> None:
+    if site.axe is None:
+        return print("  not checked: no --axe FILE")
+    for name in (*_SHOWN, *_KINDS):
+        for scheme in ("light", "dark"):
+            for width in (WIDTHS[0], WIDTHS[-1]):
+                with site.window(name, width, scheme) as window:
+                    window.evaluate(site.axe)
+                    found = window.evaluate(_AXE)
+                    assert found == [], (name, scheme, width, found)
+    return None
+
+
+def keys_reach_what_is_shown_alone(site: Site) -> None:
+    for name in _KINDS:
+        for width in (WIDTHS[0], WIDTHS[-1]):
+            with site.window(name, width) as window:
+                window.keyboard.press("Tab")
+                reached = []
+                while (focus := window.evaluate(_FOCUS)) is not None:
+                    reached.append(focus[1])
+                    assert focus[0], (name, width, focus[1])
+                    window.keyboard.press("Tab")
+                assert any('for="__drawer"' in each for each in reached) == (width < WIDTHS[0]), (name, width)
+
+
 def blocks_of_code_are_copied(site: Site) -> None:
     with site.window("how-to/load-delta") as window:
         window.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -157,21 +195,26 @@ CHECKS: tuple[_Check, ...] = (
     every_page_asks_no_other_host_and_fits_every_window,
     every_link_leads_to_a_page_and_a_place,
     the_nav_leads_to_every_page,
-    the_search_finds_a_property,
+    the_search_finds_a_property_and_a_system,
     the_theme_follows_the_system_until_a_reader_chooses,
     text_can_be_read_in_both_themes,
+    axe_finds_nothing_in_any_kind_of_page,
+    keys_reach_what_is_shown_alone,
     blocks_of_code_are_copied,
     all_can_be_read_without_a_script,
 )
 
 
 def main() -> int:
-    given = browser_arguments(__doc__).parse_args()
+    parser = browser_arguments(__doc__)
+    parser.add_argument("--axe", type=Path, metavar="FILE", help="the script of axe-core, to check pages with")
+    given = parser.parse_args()
+    axe = given.axe and given.axe.read_text(encoding="utf-8")
     with chromium(given.chromium) as browser, tempfile.TemporaryDirectory() as folder:
         directory = Path(folder) / "site"
         build(directory, strict=False)  # a check lists the broken links
         with served(directory) as address:
-            site = Site(browser, directory, address)
+            site = Site(browser, directory, address, axe)
             failed = run_checks(CHECKS, site)
             if given.screenshots is not None:
                 take_pictures(site.window, _SHOWN, given.screenshots)

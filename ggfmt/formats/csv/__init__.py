@@ -1,4 +1,8 @@
-"""CSV, as several systems write it: rows, their fields, and their options."""
+"""CSV, as several systems write it: rows, their fields, and their options.
+
+CSV of spreadsheets, databases and scripts, and rows of JSON: one object per line, or an array of objects. A file is a
+table, and a row is an insert unless a column shows the type of the operation.
+"""
 
 from __future__ import annotations
 
