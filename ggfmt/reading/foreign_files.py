@@ -7,6 +7,7 @@ from collections import Counter
 from contextlib import suppress
 
 from ggfmt.formats.json.files import UnsupportedMessages
+from ggfmt.formats.plain.layout import is_western
 from ggfmt.reading.kinds import kinds
 
 _ROWS = "changes have operations, in a form that `ggfmt formats` lists; to compare rows, use `ggfmt compare`"
@@ -14,6 +15,8 @@ _NO_CHANGES = "name only files with changes in a format that `ggfmt formats` lis
 _OF_TRAILS = "for a trail of GoldenGate, see `ggfmt docs read-trails`"
 _UTF_8 = "convert it to UTF-8, for example with `iconv -f %s -t UTF-8`"
 _LOOKED_AT = 8 << 10  # bytes; some expressions try each of them
+# GB 2312 has the frequent characters, by sound, and punctuation there. Other charsets have whole words elsewhere.
+_FREQUENT_CHINESE = re.compile(rb"[\xa1-\xa3\xb0-\xd7][\xa1-\xfe]")
 _DELIMITERS = (b",", b";", b"\t", b"|")
 
 
@@ -35,18 +38,19 @@ def _look_at(head: bytes, section: str) -> UnsupportedMessages | None:
 
 def _other_charset(head: bytes) -> UnsupportedMessages | None:
     text = head[: head.rfind(b"\n") + 1] or head  # the head may end within a character
-    try:
-        text.decode()
-        return None
-    except UnicodeDecodeError:
-        if re.search(rb"[\0-\x08\x0e-\x1a\x1c-\x1f]", text):
-            return UnsupportedMessages(
-                "a binary file", f"ggfmt reads no trails: {_OF_TRAILS}; otherwise, {_NO_CHANGES}"
-            )
     with suppress(UnicodeDecodeError):
-        if re.search("[\u4e00-\u9fff]{2}", text.decode("gbk")):
-            return UnsupportedMessages("a text in GBK", _UTF_8 % "GBK")
-    return UnsupportedMessages("a text that is not in UTF-8", _UTF_8 % "WINDOWS-1252")
+        text.decode()
+        if b"\0" not in text:
+            return None
+    if re.search(rb"[\0-\x08\x0e-\x1a\x1c-\x1f]", text):
+        return UnsupportedMessages("a binary file", f"ggfmt reads no trails: {_OF_TRAILS}; otherwise, {_NO_CHANGES}")
+    pairs = re.findall(rb"[\x80-\xff].", text, re.DOTALL)
+    frequent = sum(_FREQUENT_CHINESE.match(pair) is not None for pair in pairs)
+    if not is_western(text) and frequent > 0.9 * len(pairs):
+        return UnsupportedMessages("a text that is not in UTF-8, and may be in GBK", _UTF_8 % "GBK")
+    return UnsupportedMessages(
+        "a text that is not in UTF-8", _UTF_8 % ("WINDOWS-1252" if is_western(text) else "CHARSET")
+    )
 
 
 def _table(head: bytes) -> UnsupportedMessages | None:

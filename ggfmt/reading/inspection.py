@@ -98,6 +98,6 @@ def _add_unrecognized(made: FileFacts, file: InputFile, found: Recognition) -> N
         return
     what, help = said or (
         "is a text without records that ggfmt knows",
-        "name files with changes, or see `ggfmt formats`",
+        "name files with changes, or see `ggfmt formats`; for CSV, `ggfmt run FILE --csv` says what is missing",
     )
     made.facts.extend((("kind", what.rpartition("looks like ")[2].removeprefix("is ")), ("next", help)))

@@ -117,8 +117,8 @@ def detect_format(files: Sequence[InputFile], max_record: int = MAX_RECORD_BYTES
             raise Abend.of(record_size_error(max_record, max_record, "more than ").at(file=file.shown, offset=0))
         verdict = "fits no input format"
         help = (
-            "name only change files; correct a damaged record; if the properties are not the default, give the handler "
-            "file with `--input-config`, or `--input-format` and `--input-option`"
+            "name only change files; correct a damaged record; for CSV, add `--csv`; if the properties are not the "
+            "default, use `--input-config`, or `--input-format` and `--input-option`"
         )
         if envelope is not None:
             verdict = f"is one of {envelope}, and its content fits no JSON format"

@@ -101,6 +101,7 @@ def _csv_rows(head: bytes, whole: bool) -> PlainRows | None:
         )
         return PlainRows("CSV whose rows have different numbers of fields", None, help, facts)
     if problem is not None:
+        facts = facts[problem.code == "GG303" :]  # an unknown charset
         is_prose = len(rows) < 2 or alike < len(rows) or any(text.startswith(" ") for row in rows for text in row)
         return None if is_prose else PlainRows(f"CSV: {problem.message}", None, problem.help or "", facts)
     names = list(layout.names or (f"c{place}" for place in range(1, len(rows[0]) + 1)))

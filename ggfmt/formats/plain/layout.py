@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
@@ -31,6 +32,8 @@ _MIN_ALIKE = 0.5  # the part of the rows that have as many fields as the first
 def find_charset(head: bytes) -> tuple[str, int] | None:
     """Return the charset that the first bytes of a text show, and the length of its mark; None for another one than
     UTF-8 and UTF-16."""
+    if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):  # the first one starts with that of UTF-16
+        return None
     for mark, charset in _MARKS:
         if head.startswith(mark):
             return charset, len(mark)
@@ -56,6 +59,12 @@ def _is_utf8(head: bytes) -> bool:
         return False
 
 
+def is_western(text: bytes) -> bool:
+    """Return whether a text of bytes that are not UTF-8 may be in code page 1252: its languages have single letters
+    outside of ASCII, and others have whole words."""
+    return re.search(rb"[\x80-\xff]{3}|\0", text) is None
+
+
 def find_layout(head: bytes, whole: bool, options: PlainCsvOptions) -> CsvLayout:
     """Return the layout of a file by its first bytes. What they leave open, and no option says, is its `problem`."""
     none = CsvLayout(False, (options.delimiter or ",").encode(), record_end=b"\n")
@@ -65,6 +74,10 @@ def find_layout(head: bytes, whole: bool, options: PlainCsvOptions) -> CsvLayout
         charset = options.encoding
     if not charset:
         help = "set `encoding=windows-1252`, or the charset of the file, with `--input-option`"
+        if not is_western(head):
+            help = (
+                "set `encoding` to the charset of the file with `--input-option`, or convert it to UTF-8 with `iconv`"
+            )
         return replace(none, charset="latin-1", problem=_problem("the file is not in UTF-8", help, "GG303"))
     try:
         charset = codecs.lookup(charset).name
