@@ -214,7 +214,7 @@ def _chosen_format(to: str | None, config: Sequence[str], stream: bool) -> Parse
     if to is None:
         return None
     if config:
-        message = f"the format `{to}` and a handler file both define handlers: give only one of them"
+        message = f"the format `{to}` and the handler file `{config[0]}` both define handlers: give only one of them"
         raise argument_error(message, "set the format in the handler file, or leave out the handler file")
     from ggfmt.config.handler_file import CONVERTED, converted_lines, handler_lines
     from ggfmt.config.properties import CHOSEN, entries_from_settings

@@ -189,7 +189,10 @@ class UnknownTable(Diagnostic):
     @classmethod
     def named(cls, name: str, span: Span | None = None) -> UnknownTable:
         message = f"the table `{name}` has no definition"
-        return cls("GG205", message, span or Span(table=name), "add its definition to `--definitions`")
+        help = "add its definition to `--definitions`"
+        if "." in name:  # a dump of one database of MySQL has names without it
+            help += f", under its full name; a dump of MySQL may need `USE {name.partition('.')[0]};` before it"
+        return cls("GG205", message, span or Span(table=name), help)
 
 
 @dataclass(frozen=True)

@@ -296,7 +296,10 @@ def completed(found: LoggedTable, name: str, given: TableDef | None) -> LoggedTa
     if found.names is not None and found.has_metadata:
         return found
     if given is None:
-        help = f"{METADATA_HELP}; for this log, give the definition of the table with `--definitions`"
+        help = (
+            f"{METADATA_HELP}; for this log, give the definition of the table with `--definitions`, after a line "
+            f"`USE {name.partition('.')[0]};` if it names no database"
+        )
         raise RecordError("GG305", "the log does not name the columns of the table", help, name)
     if len(given.columns) != len(found.columns):
         reason = f"the table has {len(found.columns)} columns in the log, and {len(given.columns)} in its definition"

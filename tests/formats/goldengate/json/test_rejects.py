@@ -142,7 +142,7 @@ BAD: dict[str, tuple[str | bytes, Diagnostic]] = {
             "GG205",
             "the table `S.X` has no definition",
             Span(table="S.X", position="8"),
-            "add its definition to `--definitions`",
+            "add its definition to `--definitions`, under its full name; a dump of MySQL may need `USE S;` before it",
         ),
     ),
     "an empty table name": ('{"table":"","op_type":"I"}', no_name("", "has an empty part")),
