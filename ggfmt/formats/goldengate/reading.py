@@ -61,6 +61,7 @@ def defined_table(
     help = f"add its {definition} to `--definitions`; {what_lacks} not contain it"
     if (near := catalog.near(name)) is not None:
         help = f"if this is the table `{visible(near)}` of `--definitions`, write its whole name there"
+        help += ", in quotes if only the case differs"
     return Diagnostic("GG205", f"the table `{word}` has no definition", place, help)
 
 

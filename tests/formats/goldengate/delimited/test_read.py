@@ -72,7 +72,7 @@ def test_a_line_that_does_not_fit_is_a_reject_with_its_place(line: bytes, reason
 def test_a_definition_without_the_schema_is_named_in_the_help() -> None:
     found = found_in(b"I|GG.T|t|c|p|1|2\n", TableDef("t", TABLE.columns))
     assert found.reasons == ["GG205 the table `GG.T` has no definition"]
-    help = "if this is the table `t` of `--definitions`, write its whole name there"
+    help = "if this is the table `t` of `--definitions`, write its whole name there, in quotes if only the case differs"
     assert found.rejects[0].diagnostic.help == help
 
 
