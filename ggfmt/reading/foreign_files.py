@@ -10,7 +10,7 @@ from ggfmt.formats.json.files import UnsupportedMessages
 from ggfmt.formats.plain.layout import is_western
 from ggfmt.reading.kinds import kinds
 
-_ROWS = "changes have operations, in a form that `ggfmt formats` lists; to compare rows, use `ggfmt compare`"
+_ROWS = "export the rows as CSV, and read them with `--csv`"
 _NO_CHANGES = "name only files with changes in a format that `ggfmt formats` lists"
 _OF_TRAILS = "for a trail of GoldenGate, see `ggfmt docs read-trails`"
 _UTF_8 = "convert it to UTF-8, for example with `iconv -f %s -t UTF-8`"
@@ -47,7 +47,9 @@ def _other_charset(head: bytes) -> UnsupportedMessages | None:
     pairs = re.findall(rb"[\x80-\xff].", text, re.DOTALL)
     frequent = sum(_FREQUENT_CHINESE.match(pair) is not None for pair in pairs)
     if not is_western(text) and frequent > 0.9 * len(pairs):
-        return UnsupportedMessages("a text that is not in UTF-8, and may be in GBK", _UTF_8 % "GBK")
+        return UnsupportedMessages(
+            "a text that is not in UTF-8, and may be in GBK", f"if it is Chinese, {_UTF_8 % 'GBK'}"
+        )
     return UnsupportedMessages(
         "a text that is not in UTF-8", _UTF_8 % ("WINDOWS-1252" if is_western(text) else "CHARSET")
     )

@@ -18,6 +18,7 @@ from ggfmt.options.value_types import EVERY_TABLE
 from ggfmt.reading.foreign_files import identify_foreign, identify_last
 
 _WORDS = {word.casefold() for words in WORDS.values() for word in words}
+_INSERTS = ("i", "insert")  # without a name of the column, other words are also codes of a status
 _OP_NAMES = lazy_regex(r"_*(?:op|op_?type|operation|action|change_?type|dml|dml_type|event)", 0)
 _TS_NAMES = lazy_regex(r"_*(?:ts|op_?ts|time|timestamp|changed_?at|op_?time|commit_?(?:ts|time|timestamp))", 0)
 _OPTION = lazy_regex(r"`(\w+=[^`, ]+)`")
@@ -144,7 +145,7 @@ def _rows(
 
 
 def _is_op(name: str, texts: Sequence[str], headless: bool) -> bool:
-    named = headless or _OP_NAMES.fullmatch(name.casefold())
+    named = any(text.casefold() in _INSERTS for text in texts) if headless else _OP_NAMES.fullmatch(name.casefold())
     return bool(named and texts) and all(text.casefold() in _WORDS for text in texts)
 
 

@@ -32,7 +32,8 @@ KINDS = {
     "pg_dump_inserts.sql": "a SQL dump",
     "pg_dump.custom": "an archive of pg_dump",
     **dict.fromkeys(("pg_audit.csv", "pg_audit_noheader.csv", "gg_jq_csv.csv"), "CSV with operations in `op`"),
-    **dict.fromkeys(("mysqldump.sql", "mysqldump_rowwise.sql", "create.sql"), "a SQL script"),
+    **dict.fromkeys(("mysqldump.sql", "mysqldump_rowwise.sql"), "a SQL dump"),
+    "create.sql": "a SQL script",
     "sqlite.db": "a SQLite database",
     **dict.fromkeys(("psql_unaligned.txt", "psql_tuples.txt", "maria_vert.txt", "sqlite_box.txt"), PRINTED),
     **dict.fromkeys(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
@@ -22,6 +21,10 @@ from ggfmt.options.value_types import EVERY_TABLE, keys_of
 _MAX_ROWS = 200
 _MIN_ZEROS = 0.7  # the part of the high bytes of UTF-16 that are 0 in a text of mostly ASCII
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, WIDE[0]), (codecs.BOM_UTF16_BE, WIDE[1]))
+# Not code page 1252: whole words outside of ASCII, bytes without a character, letters of DOS and Mac, a part in UTF-8.
+_NOT_1252 = lazy_regex(
+    rb"[\x80-\xff]{3}|[\0\x81\x8d\x8f\x90\x9d]|[a-z][\x82-\x84\x86-\x8c\x8e\x98\x9b\x9f]|\x9f[a-z]|\xc3[\x80-\xbf]"
+)
 _SEP = lazy_regex(rb"sep=([^\r\n\w\"' ])\r?\n", 0)
 _NO_NAMES = frozenset({"null", "none", "na", "n/a", "nan", "-", "?", "\\n"})
 _NULL, _WORD = "\\N", "NULL"
@@ -60,9 +63,8 @@ def _is_utf8(head: bytes) -> bool:
 
 
 def is_western(text: bytes) -> bool:
-    """Return whether a text of bytes that are not UTF-8 may be in code page 1252: its languages have single letters
-    outside of ASCII, and others have whole words."""
-    return re.search(rb"[\x80-\xff]{3}|\0", text) is None
+    """Return whether a text of bytes that are not UTF-8 may be in code page 1252."""
+    return _NOT_1252.search(text) is None
 
 
 def find_layout(head: bytes, whole: bool, options: PlainCsvOptions) -> CsvLayout:
