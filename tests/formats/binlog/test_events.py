@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import lzma
 import random
+import re
 import struct
 from collections.abc import Sequence
 from dataclasses import replace
@@ -266,6 +267,7 @@ def test_names_come_from_the_definition_by_place() -> None:
     found = parsed(BEGIN, mapped, rows, COMMIT)
     (reject,) = found.rejects
     assert reject.diagnostic.message == "the log does not name the columns of the table"
+    assert re.search(r"`--definitions`, after a line `USE \w+;` if it names no database", str(reject.diagnostic.help))
     assert "binlog_row_metadata=FULL" in (reject.diagnostic.help or "")
     signed = TableDef("shop.t", (Column("id", type_of("int", "mysql")), Column("v", SqlType(Kind.STRING))))
     assert parsed(BEGIN, mapped, rows, COMMIT, trusted={"shop.t": signed}).plain[0].after == {"id": "-1", "v": "é"}
