@@ -18,7 +18,7 @@ from ggfmt.summary import Summarized, Summary, SummaryTable
 
 if TYPE_CHECKING:
     from ggfmt.config.handlers import Configuration
-    from ggfmt.kafka.request import KafkaRequest
+    from ggfmt.kafka.request import KafkaRequest, Pace
     from ggfmt.model.table import TableDef
     from ggfmt.reading.progress import ProgressSnapshot
     from ggfmt.reading.rejects import RejectEntry
@@ -206,6 +206,8 @@ class ConvertRequest(declaration.KeyedRowArguments):
     job: Annotated[str | None, declaration.JOB] = None
     create_topics: Annotated[str | int | None, declaration.CREATE_TOPICS] = None
     rate: Annotated[float | str | None, declaration.RATE] = None
+    pace: Annotated[str | None, declaration.PACE] = None
+    max_gap: Annotated[str | None, declaration.MAX_GAP] = None
     atomic: Annotated[bool, declaration.ATOMIC] = False
     timestamps: Annotated[Timestamps, declaration.TIMESTAMPS] = "now"
     headers: Annotated[bool, declaration.HEADERS] = False
@@ -293,6 +295,8 @@ def _kafka(request: ConvertRequest, target: str | None, configuration: Configura
             "--job": request.job,
             "--create-topics": request.create_topics,
             "--rate": request.rate,
+            "--pace": request.pace,
+            "--max-gap": request.max_gap,
             "--atomic": request.atomic,
             "--timestamps": request.timestamps != "now",
             "--headers": request.headers,
@@ -316,7 +320,8 @@ def _kafka(request: ConvertRequest, target: str | None, configuration: Configura
         converters={name: property.value for name, property in converters.items()},
         job=request.job,
         create=_partitions(request.create_topics),
-        rate=_rate(request.rate),
+        rate=_amount("--rate", request.rate, _RATES, "a number of messages in a second", "`500`, or `500/s`"),
+        pace=_pace(request.pace, request.max_gap),
         atomic=request.atomic,
         by_op_ts=request.timestamps == "op_ts",
         headers=request.headers,
@@ -326,14 +331,31 @@ def _kafka(request: ConvertRequest, target: str | None, configuration: Configura
     )
 
 
-def _rate(given: float | str | None) -> float | None:
+_RATES = {"": 1.0, "/s": 1.0, "/ s": 1.0}
+_DURATIONS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
+
+
+def _pace(given: str | None, max_gap: str | None) -> Pace | None:
+    from ggfmt.kafka.request import Pace
+
+    factor = _amount("--pace", given, {"x": 1.0}, "how many times as fast as the changes to send", "`1x`, or `10x`")
+    most = _amount("--max-gap", max_gap, _DURATIONS, "a duration", "`30s`, or `5m`")
+    if factor is None:
+        if most is not None:
+            raise UsageError("GG577", "`--max-gap` shortens the pauses of `--pace`", help="give `--pace 1x`, too")
+        return None
+    return Pace(factor) if most is None else Pace(factor, most)
+
+
+def _amount(option: str, given: float | str | None, units: Mapping[str, float], what: str, help: str) -> float | None:
+    """Return a positive number with one of some units, each of which has a factor. Raises: UsageError GG577."""
     if given is None:
         return None
-    found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)(?: ?/ ?s)?", str(given).strip())
-    if found is None or not float(found[1]):
-        message = f"`--rate` needs a number of messages in a second, not `{given}`"
-        raise UsageError("GG577", message, help="give `500`, or `500/s`")
-    return float(found[1])
+    found = re.fullmatch(rf"([0-9]{{1,9}}(?:\.[0-9]{{1,6}})?) ?({'|'.join(units)})", str(given).strip())
+    amount = float(found[1]) * units[found[2]] if found is not None else 0
+    if not amount:
+        raise UsageError("GG577", f"`{option}` needs {what}, not `{given}`", help=f"give {help}")
+    return amount
 
 
 def _partitions(given: str | int | None) -> tuple[int, int] | None:

@@ -281,6 +281,16 @@ CREATE_TOPICS = Option(
     metavar="PARTITIONS[:REPLICATION]", panel="Kafka", help="Make missing topics. Default: a missing topic is an error."
 )
 RATE = Option(metavar="N", panel="Kafka", help="Send at most so many messages in a second: `500`, or `500/s`.")
+PACE = Option(
+    metavar="FACTOR",
+    panel="Kafka",
+    help="Send messages as far apart as their changes were (`1x`), or faster (`10x`); at most 7 days.",
+)
+MAX_GAP = Option(
+    metavar="DURATION",
+    panel="Kafka",
+    help="With `--pace`: wait at most so long between messages: `500ms`, `30s`, `5m`.",
+)
 ATOMIC = Option(panel="Kafka", help="Send all messages in one transaction.")
 TIMESTAMPS = Option(
     panel="Kafka", help="The time of a message: of sending (`now`), or of its change, in UTC (`op_ts`)."

@@ -74,7 +74,8 @@ class ProgressSnapshot:
 
     `bytes_done` of `bytes_total` are those of finished splits, as stored; some phases have no total. `operations` are
     those of finished splits, None if unknown. `left` is the time that the phase takes from `moment` on, None if
-    unknown, and `least` the time that it would take if the next split ended now.
+    unknown, and `least` the time that it would take if the next split ended now. `waits_until`: a moment up to which
+    nothing is to do.
     """
 
     phase: str
@@ -85,6 +86,7 @@ class ProgressSnapshot:
     operations: int | None = None
     left: float | None = None
     least: float = 0.0
+    waits_until: float = 0.0
 
     @property
     def rate(self) -> float | None:
@@ -151,6 +153,13 @@ class ProgressTracker:
 
     def set_operations(self, operations: int | None) -> None:
         self._set(replace(self._standing, operations=operations))
+
+    def set_waiting(self, seconds: float, left: float) -> None:
+        """Say that nothing is to do for so many seconds, of those that are left in the phase. The bytes of the phase
+        no longer say how far it is."""
+        now = self._clock()
+        until = now + seconds if seconds >= 1 else 0.0
+        self._set(replace(self._standing, moment=now, left=left, bytes_total=0, waits_until=until))
 
     def _set(self, standing: ProgressSnapshot) -> None:
         self._standing = standing

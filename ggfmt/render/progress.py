@@ -10,6 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import datetime, timedelta
 from typing import TextIO
 
 from ggfmt.reading.files import bytes_being_read
@@ -173,6 +174,9 @@ def facts(standing: ProgressSnapshot, now: float) -> list[str]:
         known.append(f"{size_text(standing.bytes_done)} of {size_text(standing.bytes_total)}")
     left = standing.remaining(now)
     known.append(_time(now - standing.started) if left is None else f"{_time(left)} left")
+    if standing.waits_until > now:
+        until = datetime.now() + timedelta(seconds=standing.waits_until - now)
+        known.append(f"waits until {until:%Y-%m-%d %H:%M:%S}")
     if standing.rate is not None:
         known.append(f"{size_text(standing.rate)}/s")
     if standing.operations is not None:

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import termios
 from contextlib import suppress
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -238,6 +239,20 @@ def test_a_line_has_what_counts_and_fits() -> None:
     assert status_line(STANDING, 13.0, 30) == f"converting  {'━' * 7}{'╌' * 11}"
     assert status_line(STANDING, 13.0, 8) == "converti"
     assert status_line(ProgressSnapshot("starting Spark", 5.0, 5.0), 8.2, 80) == "starting Spark  0:03"
+
+
+def test_a_pause_shows_its_end() -> None:
+    shown: list[ProgressSnapshot] = []
+    tracker = ProgressTracker(shown.append, lambda: 100.0)
+    tracker.start_tasks(SENDING, [500], 1)
+    tracker.set_waiting(30, 7_200)
+    until = datetime.now() + timedelta(seconds=20)
+    first, second = facts(shown[-1], 110.0)[:2]
+    assert first == "1:59:50 left"
+    assert abs(datetime.strptime(second, "waits until %Y-%m-%d %H:%M:%S") - until) < timedelta(seconds=2)
+    assert facts(shown[-1], 131.0) == ["1:59:29 left"]
+    tracker.set_waiting(0.5, 60)
+    assert facts(shown[-1], 100.0) == ["1:00 left"]
 
 
 @examples(100)

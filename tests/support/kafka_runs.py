@@ -19,9 +19,11 @@ import uuid
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 from places import ROOT
@@ -37,8 +39,9 @@ gg.handler.k.topicMappingTemplate=${fullyQualifiedTableName}
 gg.handler.k.keyMappingTemplate=${primaryKeys}
 """
 _TIME = re.compile(rb'"current_ts":"([^"]*)"')
+_OP_TS = re.compile(rb'"op_ts":"([^"]*)"')
 
-Values = dict[tuple[str, bytes], list[bytes]]  # of each topic and key, in order
+Values = dict[tuple[str, bytes], list[bytes | None]]  # of each topic and key, in order
 
 
 @dataclass(frozen=True)
@@ -57,14 +60,26 @@ class Point:
 
 
 class Changes:
-    """Changes of three tables in one schema of their own, in one file, and the configuration of their handler."""
+    """Changes of three tables in one schema of their own, and the configuration of their handler. `gaps`: seconds
+    before each change, by its time, which is recent; some changes are deletes then, with `tombstones` behind them."""
 
-    def __init__(self, directory: Path, count: int, keys: int, seed: int = 1, files: int = 1) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        count: int,
+        keys: int,
+        seed: int = 1,
+        files: int = 1,
+        gaps: Sequence[float] = (),
+        tombstones: bool = False,
+    ) -> None:
         chance = random.Random(seed)
+        start = datetime.now(timezone.utc).replace(microsecond=0) - timedelta(hours=5) - timedelta(seconds=sum(gaps))
+        self._tombstones = tombstones
+        self._times = [start + timedelta(seconds=at) for at in accumulate(gaps)]
         self.directory = directory
         self.schema = f"S{uuid.uuid4().hex[:8].upper()}"
         self.topics = [f"{self.schema}.{table}" for table in TABLES]
-        self.count = count
         self.source = directory / "changes"
         self.source.mkdir(parents=True)
         self.config = directory / "kafka.properties"
@@ -76,23 +91,28 @@ class Changes:
                 for place in range(number * count // files, (number + 1) * count // files):
                     line = self._line(place, chance, keys, before)
                     file.write(line + b"\n")
+        self.count = sum(map(len, self.expected.values()))
 
     def _line(self, number: int, chance: random.Random, keys: int, before: dict[tuple[str, int], Any]) -> bytes:
         topic, key = chance.choice(self.topics), chance.randrange(keys)
         image = {"ID": key, "NAME": f"name {number} {'x' * 40}", "CITY": "Zürich", "STATUS": "OPEN"}
+        is_delete = bool(self._times) and (topic, key) in before and number % 3 == 0
+        time = self._times[number] if self._times else datetime(2026, 1, 2, 16, 45)
         message: dict[str, Any] = {
             "table": topic,
-            "op_type": "U" if (topic, key) in before else "I",
-            "op_ts": "2026-01-02 16:45:00.000000",
+            "op_type": "D" if is_delete else "U" if (topic, key) in before else "I",
+            "op_ts": f"{time:%Y-%m-%d %H:%M:%S.%f}",
             "current_ts": "2026-01-02T16:45:00.000000",
             "pos": f"{number:020d}",
             "primary_keys": ["ID"],
         }
         if (topic, key) in before:
-            message["before"] = before[topic, key]
-        message["after"] = before[topic, key] = image
+            message["before"] = before.pop((topic, key))
+        if not is_delete:
+            message["after"] = before[topic, key] = image
         line = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
-        self.expected[topic, b"%d" % key].append(_TIME.sub(b"", line))
+        values: list[bytes | None] = [_TIME.sub(b"", line), None]
+        self.expected[topic, b"%d" % key] += values if is_delete and self._tombstones else values[:1]
         return line
 
     def command(self, address: str, *options: str) -> list[str]:
@@ -146,6 +166,14 @@ def wait_until_stopped(process: subprocess.Popen[str]) -> None:
         time.sleep(0.02)
 
 
+class Stamp(NamedTuple):
+    """What a message has beside its key; `time` in seconds since 1970."""
+
+    time: float
+    headers: dict[str, bytes]
+    value: bytes | None
+
+
 class Found:
     """What a consumer sees of some topics: committed messages alone, or also others with another `isolation`."""
 
@@ -155,6 +183,7 @@ class Found:
         self.moments: set[bytes] = set()
         self.count = 0
         self.counts: dict[str, int] = {}
+        self.stamps: dict[tuple[str, int], list[Stamp]] = defaultdict(list)  # of each partition, in order
         consumer = Consumer(
             {
                 "bootstrap.servers": brokers,
@@ -185,10 +214,27 @@ class Found:
 
     def _add(self, message: Any) -> None:
         place, value = (message.topic(), message.key()), message.value()
-        self.moments |= set(_TIME.findall(value))
-        self.values[place].append(_TIME.sub(b"", value))
+        self.moments |= set(_TIME.findall(value or b""))
+        self.values[place].append(None if value is None else _TIME.sub(b"", value))
         self.partitions[place].add(message.partition())
+        stamp = Stamp(message.timestamp()[1] / 1000, dict(message.headers() or ()), value)
+        self.stamps[message.topic(), message.partition()].append(stamp)
         self.count += 1
+
+    def assert_replayed(self, job: str) -> None:
+        """Messages have the times of their changes, and headers that count them in their partition."""
+        assert len({stamp.headers["ggfmt.run"] for stamps in self.stamps.values() for stamp in stamps}) <= 1
+        for stamps in self.stamps.values():
+            numbers = [stamp.headers["ggfmt.sequence"] for stamp in stamps]
+            assert numbers == [b"%d" % number for number in range(1, len(stamps) + 1)]
+            assert {stamp.headers["ggfmt.job"] for stamp in stamps} == {job.encode()}
+            times = [stamp.time for stamp in stamps]
+            wanted: list[float] = []
+            for stamp in stamps:  # a tombstone has the time of the delete before it
+                found = None if stamp.value is None else _OP_TS.search(stamp.value)
+                text = "" if found is None else f"{found[1].decode()}+0000"
+                wanted.append(datetime.strptime(text, "%Y-%m-%d %H:%M:%S.%f%z").timestamp() if text else wanted[-1])
+            assert [int(each * 1000) for each in times] == [int(each * 1000) for each in wanted]
 
 
 def java_partition(key: bytes, count: int) -> int:

@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from functools import partial
 from operator import gt
 from typing import Any
@@ -39,6 +39,7 @@ from ggfmt.reading.progress import SENDING, ProgressCallback
 from ggfmt.reading.runner import InProcess, Runner
 from ggfmt.reading.scan import Scan
 from ggfmt.reading.tasks import STOP_FILE
+from ggfmt.sinks.kafka.pace import pace_seconds
 from ggfmt.sinks.kafka.send import (
     PartitionRecord,
     Sending,
@@ -48,6 +49,7 @@ from ggfmt.sinks.kafka.send import (
     partition_records,
     send,
     staged,
+    staged_times,
     transactional_id,
 )
 from ggfmt.sinks.kafka.staging import (
@@ -70,6 +72,8 @@ from ggfmt.sinks.messages.targets import RunSettings
 from ggfmt.version import VERSION
 
 MAX_OWNERS = 64
+MAX_PACE_SECONDS = 7 * 86_400  # clusters forget idle producers then, by default (`transactional.id.expiration.ms`)
+_LONG_SECONDS = 60  # a pause that the log shows
 _AUTO = "auto-"
 _JOB = lazy_regex(r"[A-Za-z0-9._-]{1,150}")
 
@@ -207,7 +211,7 @@ class KafkaSink(MessageSink):
         super().tasks(run)
         if not self.target.in_order:
             self.scratch = self._staging.child("routed")
-        in_one = self.request.atomic or self.target.joined or isinstance(run.runner, InProcess)
+        in_one = self.request.atomic or self.request.pace or self.target.joined or isinstance(run.runner, InProcess)
         self._owners = 1 if in_one else min(MAX_OWNERS, run.runner.parallelism)
         return self
 
@@ -238,10 +242,32 @@ class KafkaSink(MessageSink):
             topics = _joined_totals(self._staged, self.target.joined, self.target.overhead)
         super().collect(run, job, outcomes)
         self._check_topics(run, topics)
+        self._check_pace()
         self.plans = self._planned(topics)
         handler = self.results.totals.handlers[self.target.handler]
         handler.size = sum(plan.totals.bytes for plan in self.plans)
         handler.topics = {plan.topic: plan.totals for plan in self.plans}
+
+    def _check_pace(self) -> None:
+        """Raises: UsageError GG577 if the pace has nothing to go by, or would take too long."""
+        if self.request.pace is None or not self._staged:
+            return
+        seconds = pace_seconds(self.request.pace, staged_times(self._staged))
+        self._seconds = seconds or 0.0
+        if seconds is None:
+            message, help = "`--pace` needs the times of changes, and no operation shows one", "use `--rate` instead"
+            raise UsageError("GG577", message, help=help)
+        if seconds > MAX_PACE_SECONDS:
+            days = f"{seconds / 86_400:,.1f} days"
+            message = f"with this `--pace` the messages take {days}, and Kafka forgets producers that do nothing for 7"
+            raise UsageError("GG577", message, help="give a faster `--pace`, or shorter pauses, such as `--max-gap 1h`")
+        log.info("with this `--pace` the messages take %s", timedelta(seconds=round(seconds)))
+
+    def _waits(self, run: Run, seconds: float, due: float) -> None:
+        """Show a pause, and when what follows is due, in seconds of the schedule."""
+        run.tracker.set_waiting(seconds, self._seconds - due + seconds)
+        if seconds >= _LONG_SECONDS:
+            log.info("the next change is due at %s", f"{datetime.now() + timedelta(seconds=seconds):%Y-%m-%d %H:%M:%S}")
 
     def _check_topics(self, run: Run, topics: Iterable[str]) -> None:
         """Raises: UsageError GG577 if the run would send to a topic that it reads, or to one of Kafka or ggfmt
@@ -444,6 +470,7 @@ class KafkaSink(MessageSink):
             {plan.topic: plan.partitions for plan in self.plans},
             request.atomic,
             None if request.rate is None else request.rate / max(1, len(shares)),
+            request.pace,
             self.target.joined,
             self.record.is_complete,
             max((plan.totals.largest for plan in self.plans), default=0),
@@ -451,8 +478,12 @@ class KafkaSink(MessageSink):
             request.headers,
         )
         sizes = [sum(file.size for file in share) for share in shares.values()]
-        progress = run.tracker.start_tasks(SENDING, sizes, run.runner.parallelism)
-        outcomes: list[SendOutcome] = run.runner.run(partial(send, sending), list(shares.values()), progress)
+        # A paced sender is part of this process, which shows its pauses, and interrupts them.
+        runner, task = run.runner, partial(send, sending)
+        if request.pace is not None:
+            runner, task = InProcess(), partial(task, waits=partial(self._waits, run))
+        progress = run.tracker.start_tasks(SENDING, sizes, runner.parallelism)
+        outcomes: list[SendOutcome] = runner.run(task, list(shares.values()), progress)
         if any(outcome.overtaken for outcome in outcomes):
             raise Abend.of(self._overtaken())
         made = {pair: record for outcome in outcomes for pair, record in outcome.records.items()}
@@ -546,10 +577,13 @@ def check_request(settings: RunSettings, request: KafkaRequest) -> None:
             f"`{visible(request.job or '')}` is not a valid name of a job",
             "use up to 150 letters, digits, `.`, `_` and `-`",
         ),
-        (
-            request.rate is not None and request.atomic,
-            "`--atomic` makes one transaction, which must not wait for `--rate`",
-            "leave out one of them",
+        *(
+            (
+                given is not None and request.atomic,
+                f"`--atomic` makes one transaction, which must not wait for `{option}`",
+                "leave out one of them",
+            )
+            for option, given in (("--rate", request.rate), ("--pace", request.pace))
         ),
         (
             any(handler.executed_handlers for handler in handlers),
@@ -615,11 +649,12 @@ def topic_output(
         partitions=partitions,
         missing=None if request.create is None else request.create[0],
         joined=grouping if addresses.by_transaction else None,
-        in_order=not _has_own_topics(addresses.topic),
+        in_order=request.pace is not None or not _has_own_topics(addresses.topic),
         schemas=config.kafka.schema_topic_name or None,
         converters=converters,
         is_dry=request.is_dry,
         by_op_ts=request.by_op_ts,
+        is_paced=request.pace is not None,
         headers=request.headers,
         tombstones=request.tombstones,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -22,21 +22,26 @@ from ggfmt.kafka.client import ClientSettings
 from ggfmt.kafka.cluster import topic_ids
 from ggfmt.kafka.consume import Cluster, Mark, Pair, columns_of
 from ggfmt.kafka.jobs import ATOMIC_SECONDS, TRANSACTION_SECONDS, Fenced, Message, Transactions, read_records
-from ggfmt.sinks.kafka.staging import Descriptions, Grouping, StagedMessages
+from ggfmt.kafka.request import Pace
+from ggfmt.sinks.kafka.pace import Pacer
+from ggfmt.sinks.kafka.staging import SCHEMA, Descriptions, Grouping, StagedMessages
 from ggfmt.sinks.kafka.state import JobState, decode_record
 
 _COMMIT_MESSAGES, _COMMIT_BYTES, _COMMIT_SECONDS = 50_000, 32 << 20, 10.0
+_PACED_SECONDS = 1.0  # as _COMMIT_SECONDS, with a pace: consumers see a message when its transaction ends
 JOB, RUN, SEQUENCE = "ggfmt.job", "ggfmt.run", "ggfmt.sequence"  # headers; the sequence counts from 1 in a partition
 _BATCH_BYTES = 1_000_000  # of the protocol, as clients have it by default
 
 
 class PartitionRecord(msgspec.Struct, frozen=True):
-    """What a run has sent to a partition. `last`: its last message; records of earlier versions have none."""
+    """What a run has sent to a partition. `last`: its last message, `at`: when it was committed, in seconds since 1970;
+    records of earlier versions have neither."""
 
     run: str
     messages: int
     digest: str
     last: Mark = Mark()
+    at: float = 0.0
 
 
 class PartitionDigest:
@@ -88,6 +93,7 @@ class Sending:
     partitions: Mapping[str, int]
     atomic: bool = False
     rate: float | None = None
+    pace: Pace | None = None
     joined: Grouping | None = None
     is_complete: bool = False
     largest: int = _BATCH_BYTES
@@ -108,8 +114,14 @@ def transactional_id(job: str, owner: int | None = None) -> str:
     return f"ggfmt.{job}" if owner is None else f"ggfmt.{job}.{owner}"
 
 
-def send(sending: Sending, share: Sequence[StagedMessages], attempt: int) -> SendOutcome:
-    """Send the messages of one owner. Raises: Abend GG571, and GG574 if the job has sent others."""
+def send(
+    sending: Sending,
+    share: Sequence[StagedMessages],
+    attempt: int,
+    waits: Callable[[float, float], None] = lambda seconds, due: None,
+) -> SendOutcome:
+    """Send the messages of one owner. `waits` takes the seconds of each pause, and when what follows is due, in seconds
+    of the schedule. Raises: Abend GG571, and GG574 if the job has sent others."""
     outcome = SendOutcome()
     if not share:
         return outcome
@@ -130,7 +142,7 @@ def send(sending: Sending, share: Sequence[StagedMessages], attempt: int) -> Sen
                 outcome.overtaken = True
                 return outcome
             begun = partition_records(records, sending.job, sending.run)
-            _Sender(sending, transactions, begun, outcome).send(share)
+            _Sender(sending, transactions, begun, outcome, waits).send(share)
         finally:
             transactions.close()
     except Fenced:
@@ -167,9 +179,15 @@ def partition_records(records: Mapping[str, bytes], job: str, run: str) -> dict[
 
 class _Sender:
     def __init__(
-        self, sending: Sending, transactions: Transactions, begun: Mapping[Pair, PartitionRecord], outcome: SendOutcome
+        self,
+        sending: Sending,
+        transactions: Transactions,
+        begun: Mapping[Pair, PartitionRecord],
+        outcome: SendOutcome,
+        waits: Callable[[float, float], None],
     ) -> None:
         self._sending = sending
+        self._waits = waits
         self._transactions = transactions
         self._begun = begun
         self._outcome = outcome
@@ -178,21 +196,47 @@ class _Sender:
         self._turns: dict[str, int] = {}
         self._headers = [(JOB, sending.job.encode()), (RUN, sending.run.encode())]
         self._messages = self._bytes = 0
-        self._started = self._last = time.monotonic()
+        self._last = time.monotonic()
+        self._next = 0.0  # the monotonic time from which on the rate allows messages
 
     def send(self, share: Sequence[StagedMessages]) -> None:
-        for batch in slices(staged(share, self._sending.joined), self._sending.rate):
+        seconds = 0.0
+        for batch, due, seconds in self._parts(slices(staged(share, self._sending.joined), self._sending.rate)):
+            self._wait(max(due, self._next), seconds)
+            start, before = time.monotonic(), self._outcome.sent
             self._send(batch)
-            pause = self._pause()
-            is_full = self._messages >= _COMMIT_MESSAGES or self._bytes >= _COMMIT_BYTES
-            if self._sending.atomic and is_full:
+            if self._sending.rate is not None:
+                self._next = max(self._next, start) + (self._outcome.sent - before) / self._sending.rate
+            if self._messages < _COMMIT_MESSAGES and self._bytes < _COMMIT_BYTES:
+                continue
+            if self._sending.atomic:
                 self._transactions.flush()
                 self._messages = self._bytes = 0
-            elif is_full or time.monotonic() + pause - self._last > _COMMIT_SECONDS:
+            else:
                 self._commit()
-            time.sleep(pause)
+        self._wait(self._next, seconds)  # so that the rate holds for what another run sends next
         self._commit()
         self._outcome.records = {pair: self._record(pair) for pair in self._digests}
+
+    def _parts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, float, float]]:
+        """Yield messages to send together, the monotonic time at which they are due, and that time in the schedule."""
+        if self._sending.pace is None:
+            yield from ((batch, 0.0, 0.0) for batch in batches)
+            return
+        sent = sum(record.messages for record in self._begun.values())
+        pacer = Pacer(self._sending.pace, sent, max((record.at for record in self._begun.values()), default=0.0))
+        for batch in batches:
+            yield from pacer.parts(batch)
+
+    def _wait(self, due: float, seconds: float) -> None:
+        """Wait until a monotonic time. A transaction that would be open for too long meanwhile ends before."""
+        most = _COMMIT_SECONDS if self._sending.pace is None else _PACED_SECONDS
+        if max(due, time.monotonic()) - self._last > most and not self._sending.atomic:
+            self._commit()
+        pause = due - time.monotonic()
+        if pause > 0:
+            self._waits(pause, seconds)
+            time.sleep(pause)
 
     def _send(self, batch: pa.RecordBatch) -> None:
         for pair, part in self._divided(batch):
@@ -244,16 +288,11 @@ class _Sender:
             chosen.append(partition)
         return pa.array(chosen, pa.int32())
 
-    def _pause(self) -> float:
-        """Return for how many seconds to wait, so that messages keep to the rate."""
-        rate = self._sending.rate
-        return 0.0 if rate is None else max(0.0, self._outcome.sent / rate - (time.monotonic() - self._started))
-
     def _record(self, pair: Pair) -> PartitionRecord:
         digest, last = self._digests[pair], self._transactions.delivered.get(pair)
         known = self._begun[pair].last if pair in self._begun else Mark()
         mark = known if last is None else Mark.of(columns_of([last]))
-        return PartitionRecord(self._sending.run, digest.messages, digest.text, mark)
+        return PartitionRecord(self._sending.run, digest.messages, digest.text, mark, time.time())
 
     def _commit(self) -> None:
         if self._touched:
@@ -326,9 +365,15 @@ def staged(share: Iterable[StagedMessages], joined: Grouping | None = None) -> I
     return batches if joined is None else join_messages(batches, joined)
 
 
-def _batches(share: Iterable[StagedMessages]) -> Iterator[pa.RecordBatch]:
+def staged_times(share: Iterable[StagedMessages]) -> Iterator[pa.Array[Any]]:
+    """Yield the times by which staged messages are paced, in their order."""
+    options = pa.ipc.IpcReadOptions(use_threads=False, included_fields=[SCHEMA.get_field_index("op_ts")])
+    return (batch["op_ts"] for batch in _batches(share, options))
+
+
+def _batches(share: Iterable[StagedMessages], options: pa.ipc.IpcReadOptions = READ) -> Iterator[pa.RecordBatch]:
     for file in sorted(share, key=lambda file: file.split):
-        with file.location.open_file() as stream, pa.ipc.open_stream(stream, options=READ) as reader:
+        with file.location.open_file() as stream, pa.ipc.open_stream(stream, options=options) as reader:
             yield from reader
 
 

@@ -47,6 +47,7 @@ _COLUMNS: dict[str, pa.DataType] = {
     "headers": _HEADERS,
     "timestamp": pa.int64(),  # milliseconds since 1970; null: the time at which the message is sent
     "transaction": pa.string(),  # of messages that the sender joins; else null
+    "op_ts": pa.int64(),  # of the change, where the sender paces messages by it, in microseconds since 1970; else null
     "definition": pa.string(),  # of the table that a message describes; else null
 }
 SCHEMA = pa.schema(_COLUMNS)
@@ -79,6 +80,7 @@ class TopicOutput(HandlerOutput):
     is_dry       no schema may be registered
     headers      messages have headers with the job, the run and the sequence
     by_op_ts     messages have the times of their changes
+    is_paced     the sender needs the times of changes
     tombstones   a message without a value follows each delete
     """
 
@@ -93,6 +95,7 @@ class TopicOutput(HandlerOutput):
     is_dry: bool = False
     headers: bool = False
     by_op_ts: bool = False
+    is_paced: bool = False
     tombstones: bool = False
 
     @property
@@ -336,10 +339,11 @@ class _StagedTable:
             )
         transactions = _transactions(operations) if target.joined else None
         times = _times(operations) if target.by_op_ts else None
+        op_ts = text_micros(operations.op_ts)[0] if target.is_paced else None
         if target.tombstones:
             _check_keys(operations, keys)
         headers = _headers(addressed, count)
-        return _batch(topics, self._partitions(topic, keys), keys, values, headers, times, transactions, None)
+        return _batch(topics, self._partitions(topic, keys), keys, values, headers, times, transactions, op_ts, None)
 
     def _with_heads(
         self, data: pa.BinaryArray, converter: Converter, topics: pa.StringArray, schema: str
@@ -378,7 +382,7 @@ class _StagedTable:
                 names = pa.array([f"{name} {definition.fingerprint}" for name in files])
                 repeated = pa.repeat(pa.scalar(topic, pa.string()), len(files))
                 values = pa.array(files.values(), pa.binary())
-                yield _batch(repeated, self._partitions(topic, keys), keys, values, None, None, None, names)
+                yield _batch(repeated, self._partitions(topic, keys), keys, values, None, None, None, None, names)
 
 
 def partitions_of(keys: pa.BinaryArray, count: int | None) -> pa.Int32Array:

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from itertools import cycle, islice
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,51 @@ def test_kills_at_random_moments(kafka_broker: KafkaBroker, tmp_path: Path, seed
     assert 0 < Found(kafka_broker.brokers, changes.topics).count < changes.count
     assert changes.run(kafka_broker.address, *options) == (0, "")
     changes.assert_exact(kafka_broker.brokers)
+
+
+def kill_points() -> Iterator[tuple[Point, int]]:
+    """Moments at which a run is killed: before and after the nth call of each function that sends, waits or commits."""
+    names = (
+        COMMIT,
+        "ggfmt.kafka.jobs:Transactions.commit",
+        "ggfmt.kafka.jobs:Transactions.send",
+        "ggfmt.kafka.jobs:Transactions.flush",
+        "ggfmt.sinks.kafka.send:_Sender._wait",
+        "ggfmt.sinks.kafka.send:read_records",
+        "ggfmt.sinks.kafka.run:KafkaSink._take_over",
+    )
+    moments = ((call, after) for call in (1, 2, 3, 5, 8, 13, 21) for after in (False, True))
+    found = ((name, call, after) for call, after in moments for name in names if call == 1 or name not in names[-2:])
+    for number, (name, call, after) in enumerate(cycle(found)):
+        harm = "TERM" if number % 5 == 4 else "KILL"
+        yield Point(name, call, after, harm, commit=100), -signal.SIGKILL if harm == "KILL" else 143
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize(("kills", "gap"), [(8, 0.001), pytest.param(100, 0.004, marks=pytest.mark.long)])
+def test_kills_at_each_step_of_a_replay(kafka_broker: KafkaBroker, tmp_path: Path, kills: int, gap: float) -> None:
+    """Series of kills, each of which ends with a run that is not killed; after each kill consumers see a prefix."""
+    options = ["--create-topics", "3", "--timestamps", "op_ts", "--headers", "--tombstones", "--pace", "2x"]
+    points, done, series = kill_points(), 0, 0
+    while done < kills:
+        series += 1
+        changes = Changes(tmp_path / f"{series}", 2_000, 300, series, gaps=[gap] * 2_000, tombstones=True)
+        given, before = [*options, "--job", changes.schema], 0
+        for point, code in islice(points, 8):
+            ended_with = changes.run(kafka_broker.address, *given, point=point)[0]
+            assert ended_with in (0, code)
+            done += ended_with == code
+            found = Found(kafka_broker.brokers, changes.topics)
+            found.assert_replayed(changes.schema)
+            assert all(values == changes.expected[place][: len(values)] for place, values in found.values.items())
+            assert found.count >= before
+            before = found.count
+            if ended_with == 0:
+                break
+        assert changes.run(kafka_broker.address, *given)[0] == 0
+        changes.assert_exact(kafka_broker.brokers)
+        Found(kafka_broker.brokers, changes.topics).assert_replayed(changes.schema)
+    print(f"{done} kills in {series} jobs")
 
 
 @pytest.fixture

@@ -606,7 +606,7 @@ def test_a_transaction_ends_before_a_long_pause(place: Place, monkeypatch: pytes
     from ggfmt.sinks.kafka import send
 
     events: list[float] = []
-    monkeypatch.setattr(send, "time", SimpleNamespace(monotonic=time.monotonic, sleep=events.append))
+    monkeypatch.setattr(send, "time", SimpleNamespace(monotonic=time.monotonic, time=time.time, sleep=events.append))
     commit = Transactions.commit
 
     def noting(self: Transactions, records: Mapping[str, bytes]) -> None:
