@@ -97,15 +97,16 @@ def by_plain_producer(settings: ClientSettings, topic: str, messages: int) -> No
         producer.commit_transaction(60)
 
 
-def line(number: int, table: str) -> bytes:
-    return VALUE.replace(b"GG.TCUSTORD", table.encode()) % (number, b"x" * 200)
+def line(number: int, table: str, width: int = 200) -> bytes:
+    value = VALUE.replace(b"GG.TCUSTORD", table.encode()).replace(b'"after"', b'"primary_keys":["ID"],"after"')
+    return value % (number, b"x" * width)
 
 
 HANDLER = """gg.handlerlist=k
 gg.handler.k.type=kafka
 gg.handler.k.mode=op
 gg.handler.k.format=json
-gg.handler.k.keyMappingTemplate=${position}
+gg.handler.k.keyMappingTemplate=${primaryKeys}
 gg.handler.k.topicMappingTemplate="""
 
 Cost = tuple[float, float]  # seconds, and CPU seconds
@@ -185,7 +186,7 @@ class Measurement:
             self.take("send", sides)
         if {"topics", "verify"} & {*cases}:
             tables = [f"T{number}" for number in range(self.topics)]
-            source = self.file("many.json", (line(n, f"GG.{table}") for n in range(20) for table in tables))
+            source = self.file("many.json", (line(n, f"GG.{table}", 20) for n in range(20) for table in tables))
             show(f"topics, {20 * self.topics} messages", {"ggfmt": [self.to_topics(source, "many", "${tableName}")]})
         if "verify" in cases:
             pairs = [(table, number) for table in tables for number in range(3)]

@@ -48,14 +48,16 @@ class PartitionDigest:
     """A digest of messages in order, the same for every way to divide them into batches."""
 
     def __init__(self) -> None:
-        self.messages = 0
+        self.messages = self.bytes = 0
         self._parts = [hashlib.blake2b(digest_size=16) for _ in range(4)]
 
     def update(self, keys: pa.Array[Any], values: pa.Array[Any]) -> None:
         self.messages += len(values)
         lengths = (pc.fill_null(pc.cast(pc.binary_length(column), pa.int32()), -1) for column in (keys, values))
-        for part, column in zip(self._parts, (keys, values, *lengths), strict=True):
-            part.update(_data(column))
+        data = [_data(column) for column in (keys, values, *lengths)]
+        self.bytes += len(data[0]) + len(data[1])
+        for part, bytes in zip(self._parts, data, strict=True):
+            part.update(bytes)
 
     @property
     def text(self) -> str:

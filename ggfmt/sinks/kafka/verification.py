@@ -37,9 +37,7 @@ def verify(settings: ClientSettings, job: str | None = None) -> Verification:
             for header, text in marks.get(part, {}).items():  # less the messages of other programs
                 found_texts = pc.map_lookup(narrow(messages["headers"], pa.MapArray), pa.scalar(header), "first")
                 messages = messages.filter(pc.fill_null(pc.equal(found_texts, text.encode()), False))
-            columns = messages["key"], messages["value"]
-            digests[part].update(*columns)
-            found.size += sum(pc.sum(pc.binary_length(column)).as_py() or 0 for column in columns)
+            digests[part].update(messages["key"], messages["value"])
     finally:
         cluster.close()
     for name, own in parts.items():
@@ -51,6 +49,7 @@ def verify(settings: ClientSettings, job: str | None = None) -> Verification:
         found.files += len({part.topic for part in own})
         for part in own:
             found.messages[name, part.topic] += digests[part].messages
+            found.size += digests[part].bytes
             found.findings += _findings(run, part, digests[part])
     return found
 
