@@ -31,7 +31,10 @@ MACHINE, SCRATCH = "tests/test_machine.py", "tests/test_scratch.py"
     ],
     ids=["fork", "spawn", "connect"],
 )
-def test_a_quick_test_cannot_start_anything(start: Callable[[], Any]) -> None:
+def test_a_quick_test_cannot_start_anything(
+    start: Callable[[], Any], pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pytestconfig.pluginmanager.get_plugin("guard"), "has_started", False)
     with pytest.raises(pytest.fail.Exception, match="a test of the suite `unit` may not start anything"):
         start()
 

@@ -92,7 +92,7 @@ class Guard:
     def __init__(self) -> None:
         self._suite = ""
         self._in_threads: list[str] = []
-        self._has_started = False  # then something may ask, at any time, what an earlier test has started
+        self.has_started = False  # then something may ask, at any time, what an earlier test has started
         sys.addaudithook(self._audit)
 
     @pytest.hookimpl(wrapper=True)
@@ -101,7 +101,7 @@ class Guard:
         try:
             return (yield)
         finally:
-            self._has_started |= self._suite in ("process", "spark")
+            self.has_started |= self._suite in ("process", "spark")
             self._suite = ""
 
     @pytest.hookimpl(wrapper=True)
@@ -114,7 +114,7 @@ class Guard:
         return found
 
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
-        asks = event == "socket.connect" and self._has_started
+        asks = event == "socket.connect" and self.has_started
         if event in _STARTS and self._suite in ("unit", "contract", "slow") and not asks:
             text = f"a test of the suite `{self._suite}` may not start anything: {arguments[:2]}"
             if threading.current_thread() is not threading.main_thread():
@@ -138,7 +138,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     for name, description in SUITES.items():
         config.addinivalue_line("markers", f"{name}: {description}")
-    config.pluginmanager.register(Guard())
+    config.pluginmanager.register(Guard(), "guard")
 
 
 @pytest.hookimpl(tryfirst=True)
