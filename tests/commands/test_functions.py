@@ -26,7 +26,7 @@ LINES = {
     "gg.handler.j.format.jsonDelimiter": "CDATA[\n]",
 }
 # What only a terminal, or only a program, has.
-ONLY_COMMANDS = {"report", "progress", "output", "check", "output_format"}
+ONLY_COMMANDS = {"report", "open_report", "progress", "output", "check", "output_format"}
 ONLY_FUNCTIONS = {"warn", "progress", "spark"}
 
 

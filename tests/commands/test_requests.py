@@ -252,7 +252,7 @@ def test_an_option_of_the_command_alone_is_not_the_argument_of_python_with_its_n
     given = {each.name: each.default for each in made.parameters} | {"inputs": ["in"], "progress": True, "to": "xml"}
     arguments = made.arguments(given)
     request = arguments.pop("request")
-    assert arguments == {"report": None, "progress": True}
+    assert arguments == {"report": None, "open_report": False, "progress": True}
     assert (request.inputs, request.to, request.progress) == (["in"], "xml", None)
 
 
