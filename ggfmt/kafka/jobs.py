@@ -137,12 +137,14 @@ class Transactions:
         """Commit the transaction, with these records of the job."""
         from confluent_kafka import KafkaException
 
+        messages: list[Message] = []
         for key, value in records.items():
             pieces = [value[at : at + _PIECE_BYTES] for at in range(0, len(value), _PIECE_BYTES)] or [b""]
             pieces[0] = b"%d " % len(pieces) + pieces[0]
-            for number, piece in enumerate(pieces):
-                name = f"{key}#{number}" if number else key
-                self.send(STATE_TOPIC, 0, [{"key": name.encode(), "value": piece}])
+            names = (f"{key}#{number}" if number else key for number in range(len(pieces)))
+            messages += [{"key": name.encode(), "value": piece} for name, piece in zip(names, pieces, strict=True)]
+        if messages:
+            self.send(STATE_TOPIC, 0, messages)
         limit = time.monotonic() + TRANSACTION_SECONDS
         with self._errors():
             while self._open:

@@ -218,7 +218,8 @@ class _Sender:
                 self._commit()
         self._wait(self._next, seconds)  # so that the rate holds for what another run sends next
         self._commit()
-        self._outcome.records = {pair: self._record(pair) for pair in self._digests}
+        rest = self._digests.keys() - self._outcome.records.keys()  # of which earlier attempts have sent all
+        self._outcome.records |= {pair: self._record(pair) for pair in rest}
 
     def _parts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, float, float]]:
         """Yield messages to send together, the monotonic time at which they are due, and that time in the schedule."""
@@ -299,9 +300,10 @@ class _Sender:
     def _commit(self) -> None:
         if self._touched:
             self._transactions.flush()  # so that the offsets of the last messages are known
-            names = {pair: f"{self._sending.job}/{pair[0]}/{pair[1]}" for pair in self._touched}
-            encode = msgspec.json.encode
-            self._transactions.commit({name: encode(self._record(pair)) for pair, name in names.items()})
+            made = {pair: self._record(pair) for pair in self._touched}
+            names = {pair: f"{self._sending.job}/{pair[0]}/{pair[1]}" for pair in made}
+            self._transactions.commit({names[pair]: msgspec.json.encode(record) for pair, record in made.items()})
+            self._outcome.records |= made
         self._touched.clear()
         self._messages = self._bytes = 0
         self._last = time.monotonic()
