@@ -131,7 +131,9 @@ class ReportFile:
         if file is None:
             return
         if str(file) == "-" or file.is_dir() or not file.parent.is_dir() or not _is_writable(file):
-            raise typer.BadParameter(f"`{file}` cannot be written; give a file of this machine", param_hint="--report")
+            raise typer.BadParameter(
+                f"`{file}` cannot be written; give a file in a directory that exists here", param_hint="--report"
+            )
         if output is not None:
             from ggfmt.render.report.page import check_place
 
