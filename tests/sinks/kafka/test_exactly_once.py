@@ -307,16 +307,16 @@ def test_three_days_with_a_checkpoint(kafka_broker: KafkaBroker, tmp_path: Path)
     assert changes.run(kafka_broker.address, *options, point=Point(COMMIT, 2, commit=500)) == killed
     assert 3_000 < count() < 6_000
     day(2)
-    # All of the second day is sent, and not in the checkpoint; the third day has to wait.
+    # All of the second day is sent, and not in the checkpoint; a run ends it, and goes on with the third day.
     end = Point("ggfmt.sinks.kafka.run:KafkaSink._end", after=True)
     assert changes.run(kafka_broker.address, *options, point=end) == killed
     assert count() == 6_000
     elsewhere = tmp_path / "elsewhere"  # as another machine has it
     changes.directory.rename(elsewhere)
     changes.directory, changes.source, changes.config = elsewhere, elsewhere / "changes", elsewhere / "kafka.properties"
-    for total in (6_000, 9_000, 9_000):
+    for _ in range(2):
         assert changes.run(kafka_broker.address, *options)[0] == 0
-        assert count() == total
+        assert count() == 9_000
     changes.assert_exact(kafka_broker.brokers, days=3)
     shutil.rmtree(checkpoint)
     shutil.copytree(tmp_path / "older", checkpoint)
