@@ -651,9 +651,7 @@ def test_an_error_in_the_data_is_the_same_on_spark(spark: SparkSession, tmp_path
         assert shown[0] == shown[1]
 
 
-def test_verify_and_report_read_rows_back(
-    results: dict[str, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_verify_and_report_read_rows_back(results: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", str(results["orc"])]) == 0
     told = capsys.readouterr().out
     assert "no findings" in told
