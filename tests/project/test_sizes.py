@@ -29,7 +29,7 @@ PYTHON_LINES = {
     "diagnostics": 619,
     "docs": 207,
     "doctor": 575,
-    "formats": 33_352,
+    "formats": 33_351,
     "frames": 3_114,
     "java": 1_444,
     "kafka": 1_443,

@@ -120,12 +120,11 @@ def numbers(values: pa.StringArray) -> Converted:
 
 def by_quotes(values: pa.StringArray, column: ImageColumn, quoted: Kernel | None, plain: Kernel | None) -> Converted:
     """Read the values of a column: those that were JSON strings by one kernel, and all others by the other one. None
-    keeps them as they are."""
-    given = column.quoted if isinstance(column, JsonColumn) else values.is_valid()
+    keeps them as they are. Values that were no JSON are texts, too."""
+    given = column.quoted if isinstance(column, JsonColumn) else None
     if quoted is plain or given is None:
-        return (values, []) if plain is None else plain(values)
-    if not isinstance(column, JsonColumn):
-        return (values, []) if quoted is None else quoted(values)
+        only = plain if isinstance(column, JsonColumn) else quoted
+        return (values, []) if only is None else only(values)
     null = pa.scalar(None, pa.string())
     bad: list[int] = []
     for kernel, where in ((quoted, given), (plain, pc.invert(given))):
